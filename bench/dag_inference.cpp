@@ -133,7 +133,7 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows, bool augmented,
+void measure(const Problem& p, const LinearPredictor& model, const Examples& rows, bool augmented,
              std::size_t num_rows, std::size_t num_ilp) {
   const LabelSetInference inference(p.graph);
   const CsrView X = rows.X;
@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto rows = [&](const char* file) {
-    RawRows raw = read_rows(folder + file, RowKind::numbers, {.codec = &model.labels});
+    Examples raw = read_rows(folder + file, RowKind::numbers, {.codec = &model.labels});
     raw.X = preprocess(model.preprocessing, raw);
     return raw;
   };

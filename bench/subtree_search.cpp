@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const LinearPredictor::Parts& parts = predictor->parts();
-  RawRows raw = read_rows(argv[2], RowKind::numbers, {.codec = &model.labels});
+  Examples raw = read_rows(argv[2], RowKind::numbers, {.codec = &model.labels});
   const CsrMatrix X = with_intercept(preprocess(model.preprocessing, raw), parts.bias);
   std::vector<NodeId> leaf_of_label(predictor->num_labels(), 0), leaf_of_row;
   for (const NodeId n : parts.candidates) leaf_of_label[parts.label_of_node[n]] = n;

@@ -36,7 +36,7 @@ using namespace margrove;
 namespace {
 
 ModelParts fit(const std::string& method_name, OptionValues values, double C,
-               const std::string& tolerance, const RawRows& raw, const Hierarchy& hierarchy) {
+               const std::string& tolerance, const Examples& raw, const Hierarchy& hierarchy) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   values.emplace_back("C", concat(C));
@@ -50,8 +50,8 @@ ModelParts fit(const std::string& method_name, OptionValues values, double C,
                      control);
 }
 
-RawRows rows_of(Dataset data) {
-  RawRows raw;
+Examples rows_of(Dataset data) {
+  Examples raw;
   raw.X = std::move(data.X);
   raw.labels = std::move(data.labels);
   raw.codec = std::move(data.codec);
@@ -59,7 +59,7 @@ RawRows rows_of(Dataset data) {
   return raw;
 }
 
-double accuracy(const ModelParts& model, const RawRows& raw) {
+double accuracy(const ModelParts& model, const Examples& raw) {
   Executor executor(1);
   const LabelSets predicted = model.rows().predict(raw.X, executor);
   const LabelSets truth = translate_labels(raw.labels, raw.codec, model.labels).labels;
@@ -110,7 +110,7 @@ struct Forest {
     graph = LabelGraph::build(static_cast<std::uint32_t>(node.size()), edges);
   }
 
-  std::vector<NodeId> leaves_of(const RawRows& raw) const {
+  std::vector<NodeId> leaves_of(const Examples& raw) const {
     std::vector<NodeId> leaves;
     for (std::size_t i = 0; i < raw.num_rows(); ++i) {
       leaves.push_back(node.at(raw.codec.name(raw.labels[i][0])));
@@ -119,7 +119,7 @@ struct Forest {
   }
 };
 
-double path_accuracy(const WeightMatrix& U, const Forest& forest, const RawRows& raw) {
+double path_accuracy(const WeightMatrix& U, const Forest& forest, const Examples& raw) {
   const NodeLists ancestors = ancestor_sets(forest.graph, forest.graph.topological_order());
   const std::vector<NodeId> truth = forest.leaves_of(raw);
   std::vector<float> scores(forest.graph.num_nodes());
@@ -141,7 +141,7 @@ constexpr int kRounds = 3;  // changes of the node weights
 
 /// Alternates between node weights and node vectors, from equal node weights. The vectors start at
 /// zero each time and take `epochs` epochs.
-WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const RawRows& raw,
+WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const Examples& raw,
                               const Forest& forest) {
   const LabelGraph& graph = forest.graph;
   std::uint32_t deepest = 0;
@@ -167,7 +167,7 @@ WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const RawRo
 // Accuracy ----------------------------------------------------------------------------------------
 
 struct Problem {
-  RawRows train, held_out, test;
+  Examples train, held_out, test;
   Hierarchy hierarchy;
 };
 
@@ -189,7 +189,7 @@ Problem make_problem(bool balanced, std::int64_t num_rows, std::uint64_t seed) {
 }
 
 /// Accuracy on further rows.
-using Score = std::function<double(const RawRows&)>;
+using Score = std::function<double(const Examples&)>;
 
 struct Learner {
   std::string name;
@@ -218,14 +218,14 @@ Score train(const Learner& learner, const Choice& choice, const std::string& tol
     Forest forest(problem.hierarchy);
     WeightMatrix U = alternate_by_sgd(learner.as_printed, choice.loss_weight(), learner.epochs,
                                       problem.train, forest);
-    return [U = std::move(U), forest = std::move(forest)](const RawRows& raw) {
+    return [U = std::move(U), forest = std::move(forest)](const Examples& raw) {
       return path_accuracy(U, forest, raw);
     };
   }
   auto model = std::make_shared<ModelParts>(fit(learner.method, learner.variants[choice.variant],
                                                 choice.loss_weight(), tolerance, problem.train,
                                                 problem.hierarchy));
-  return [model](const RawRows& raw) { return accuracy(*model, raw); };
+  return [model](const Examples& raw) { return accuracy(*model, raw); };
 }
 
 void print_table(const std::vector<Learner>& learners, const std::vector<Choice>& chosen,
@@ -398,7 +398,7 @@ Hierarchy with_copies(const Hierarchy& hierarchy, int copies) {
 
 /// The scores of the candidates in all rows, less the mean of each row, in the order of label
 /// names.
-std::vector<double> centred_scores(const ModelParts& model, const RawRows& raw) {
+std::vector<double> centred_scores(const ModelParts& model, const Examples& raw) {
   std::vector<LabelId> ids;
   for (const auto& name : raw.codec.names()) ids.push_back(*model.labels.find(name));
   std::vector<float> scores(model.labels.size());
@@ -418,7 +418,7 @@ void show_invariance(std::int64_t num_rows) {
   options.num_features = 20;
   const GeneratedData generated = generate_balanced(options);
   options.first_row = num_rows;
-  const RawRows train = rows_of(generated.data), test = rows_of(generate_balanced(options).data);
+  const Examples train = rows_of(generated.data), test = rows_of(generate_balanced(options).data);
   struct Row {
     std::string name, method;
     OptionValues options;

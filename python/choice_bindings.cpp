@@ -62,54 +62,47 @@ nb::dict table_of(const AutomaticChoice& choice) {
   return table;
 }
 
-RawRows rows_of(const Csr& X) {
-  const CsrView view = view_of(X);
-  RawRows raw;
-  raw.X = CsrMatrix(view.num_columns(), {view.row_pointers().begin(), view.row_pointers().end()},
-                    {view.columns().begin(), view.columns().end()},
-                    {view.values().begin(), view.values().end()});
-  return raw;
-}
+/// Rows without labels, of any kind.
+struct GivenRows {
+  explicit GivenRows(const Csr& X) {
+    const CsrView view = view_of(X);
+    num_rows = view.num_rows();
+    examples.X =
+        CsrMatrix(view.num_columns(), {view.row_pointers().begin(), view.row_pointers().end()},
+                  {view.columns().begin(), view.columns().end()},
+                  {view.values().begin(), view.values().end()});
+  }
+  GivenRows(const Records& records, const Selection& selection) : num_rows(records.num_rows()) {
+    examples.kind = RowKind::records;
+    examples.fields = records.fields();
+    examples.fields.documents.assign(records.documents().begin(), records.documents().end());
+    examples.selection = selection_of(selection);
+    examples.selection.check();
+  }
+  explicit GivenRows(const nb::object& documents) {
+    const TextArgument texts(documents);
+    num_rows = texts.views().size();
+    examples.kind = RowKind::documents;
+    examples.documents.assign(texts.views().begin(), texts.views().end());
+  }
 
-RawRows rows_of(const Records& records, const Selection& selection) {
-  RawRows raw;
-  raw.kind = RowKind::records;
-  raw.fields = records.fields();
-  raw.fields.documents.assign(records.documents().begin(), records.documents().end());
-  raw.selection = selection_of(selection);
-  raw.selection.check();
-  return raw;
-}
+  Examples examples;
+  std::size_t num_rows = 0;
+};
 
-RawRows rows_of(const TextArgument& texts) {
-  RawRows raw;
-  raw.kind = RowKind::documents;
-  raw.documents.assign(texts.views().begin(), texts.views().end());
-  return raw;
-}
-
-/// The model of all rows, and the table of the candidates. `records`, with a selection of their
-/// fields, or `documents` stand for X, both with options of terms.
-nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
-                 const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
-                 const std::string& metric, std::uint64_t seed, const std::string& scale,
-                 int threads, std::optional<double> time_limit_seconds,
-                 std::optional<double> memory_limit, nb::object callback, const Records* records,
-                 const Selection& selection, const TextOptions& text_options,
-                 const Names& stop_words, const Names& node_names, const std::string& unlabelled,
-                 const nb::object& documents) {
+/// The model of all rows, and the table of the candidates. Options of terms are for texts.
+nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy, const std::string& metric,
+                 std::uint64_t seed, const std::string& scale, int threads,
+                 std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
+                 nb::object callback, const TextOptions& text_options, const Names& stop_words,
+                 const Names& node_names, const std::string& unlabelled) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
   preprocessing.scale = parse_enum<ColumnScale>("scale", scale);
-  preprocessing.text = !documents.is_none();
-  const TextArgument texts = preprocessing.text ? TextArgument(documents) : TextArgument();
-  RawRows raw = records != nullptr   ? rows_of(*records, selection)
-                : preprocessing.text ? rows_of(texts)
-                                     : rows_of(X.value());
-  const std::size_t num_rows = records != nullptr   ? records->num_rows()
-                               : preprocessing.text ? raw.documents.size()
-                                                    : raw.X.view().num_rows();
+  preprocessing.text = rows.examples.kind == RowKind::documents;
+  Examples raw = rows.examples;
   const AutomaticOptions options{.metric = metric, .seed = seed};
   std::optional<AutomaticChoice> choice;
   std::optional<ModelParts> model;
@@ -119,8 +112,8 @@ nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
     raw.labels = sets_of(labels);
     raw.labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled));
     raw.codec = LabelCodec(names);
-    require(raw.labels.num_rows() == num_rows, "y: it has ", raw.labels.num_rows(),
-            " rows, but must have ", num_rows, " as X");
+    require(raw.labels.num_rows() == rows.num_rows, "y: it has ", raw.labels.num_rows(),
+            " rows, but must have ", rows.num_rows, " as X");
     std::optional<Hierarchy> graph;
     if (hierarchy) {
       graph = hierarchy_of(*hierarchy);
@@ -148,12 +141,15 @@ nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
 }  // namespace
 
 void bind_choice(nb::module_& m) {
-  m.def("choose", &choose, "X"_a.noconvert().none(), "labels"_a.noconvert(), "names"_a,
+  nb::class_<GivenRows>(m, "Rows")
+      .def(nb::init<const Records&, const Selection&>(), "records"_a, "selection"_a)
+      .def(nb::init<const Csr&>(), "X"_a.noconvert())
+      .def(nb::init<const nb::object&>(), "documents"_a);
+  m.def("choose", &choose, "rows"_a, "labels"_a.noconvert(), "names"_a,
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
-        "records"_a = nb::none(), "selection"_a = Selection{}, "text_options"_a = TextOptions{},
-        "stop_words"_a = Names{}, "node_names"_a = Names{}, "unlabelled"_a = "auto",
-        "documents"_a = nb::none());
+        "text_options"_a = TextOptions{}, "stop_words"_a = Names{}, "node_names"_a = Names{},
+        "unlabelled"_a = "auto");
 }
 
 }  // namespace margrove::python

@@ -31,6 +31,7 @@
 #include "model/weight_compression.hpp"
 #include "record_bindings.hpp"
 #include "report/report.hpp"
+#include "text_argument.hpp"
 #include "text_bindings.hpp"
 
 namespace margrove::python {
@@ -275,6 +276,14 @@ nb::object model_edges(const ModelParts& model) {
   return edges_to_numpy(edges);
 }
 
+nb::object preprocessed(const ModelParts& model, const Rows& rows) {
+  const auto X = [&] {
+    const nb::gil_scoped_release released;
+    return preprocess(model, rows);
+  };
+  return to_python(X());
+}
+
 nb::bytes to_bytes(const ModelParts& model) {
   const std::string bytes = serialize_model(model);
   return nb::bytes(bytes.data(), bytes.size());
@@ -359,16 +368,16 @@ void bind_model(nb::module_& m) {
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return term_names(model.preprocessing); })
-      .def("preprocess_texts",
+      .def("preprocess", [](const ModelParts& model,
+                            const Records& records) { return preprocessed(model, records.rows()); })
+      .def("preprocess",
+           [](const ModelParts& model, const Csr& X) { return preprocessed(model, view_of(X)); })
+      .def("preprocess",
            [](const ModelParts& model, const nb::object& documents) {
-             return weigh(model.preprocessing, documents);
+             const TextArgument texts(documents);
+             return preprocessed(model, texts.views());
            })
-      .def("preprocess_records", &preprocess_records, "records"_a)
       .def("feature_name", &ModelParts::feature_name, "feature"_a)
-      .def("preprocess_rows",
-           [](const ModelParts& model, const Csr& X) {
-             return to_python(model.preprocessing.apply(view_of(X)));
-           })
       .def("export_liblinear", &export_liblinear, "path"_a)
       .def("compressed", &compressed_model, "keep"_a, "precision"_a)
       .def_prop_ro("is_of_files",

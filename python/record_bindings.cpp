@@ -86,15 +86,6 @@ std::optional<Selection> record_selection(const ModelParts& model) {
   return Selection{s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator};
 }
 
-nb::object preprocess_records(const ModelParts& model, const Records& records) {
-  const auto rows = [&] {
-    const nb::gil_scoped_release released;
-    CsrMatrix X = apply_records(*model.records, records.documents(), records.fields());
-    return model.preprocessing.keeps_rows() ? std::move(X) : model.preprocessing.apply(X.view());
-  };
-  return to_python(rows());
-}
-
 void bind_records(nb::module_& m) {
   nb::class_<Records>(m, "Records")
       .def(nb::init<const nb::object&, const Matrix<float>&,

@@ -40,6 +40,7 @@ class Records {
   std::size_t num_rows() const { return num_rows_; }
   /// Numbers and categories; the documents are not copied into it.
   const RecordFields& fields() const { return fields_; }
+  Rows rows() const { return {fields_, documents()}; }
 
  private:
   std::size_t num_rows_;
@@ -49,9 +50,6 @@ class Records {
 
 /// The selected fields of a model for rows with named columns.
 std::optional<Selection> record_selection(const ModelParts& model);
-
-/// The rows of numbers that the model makes of records.
-nb::object preprocess_records(const ModelParts& model, const Records& records);
 
 void bind_records(nb::module_& m);
 

@@ -50,8 +50,7 @@ Preprocessing from_bytes(const nb::bytes& bytes) {
       {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "terms in memory"));
 }
 
-}  // namespace
-
+/// The weights of the terms of documents.
 nb::object weigh(const Preprocessing& fitted, const nb::object& documents) {
   const TextArgument texts(documents);
   const auto weighted = [&] {
@@ -60,6 +59,8 @@ nb::object weigh(const Preprocessing& fitted, const nb::object& documents) {
   };
   return to_python(weighted());
 }
+
+}  // namespace
 
 std::vector<std::string> term_names(const Preprocessing& fitted) {
   std::vector<std::string> names;

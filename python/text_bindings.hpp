@@ -12,8 +12,6 @@ namespace margrove::python {
 
 /// The name of the term of each column; none where rows are no texts.
 std::vector<std::string> term_names(const Preprocessing& fitted);
-/// The weights of the terms of documents: see TextArgument.
-nanobind::object weigh(const Preprocessing& fitted, const nanobind::object& documents);
 void bind_text(nanobind::module_& m);
 
 }  // namespace margrove::python

@@ -1,11 +1,11 @@
 #pragma once
-// Includes every public header. docs/cxx.md has examples. Namespace margrove::detail is not for //
+// Includes every public header. docs/cxx.md has examples. Namespace margrove::detail is not for
 // users.
 //
 //   errors, executor, control, options   how calls fail, run in parallel, report, are configured
-//   dataset, ..._reader, writers, tfidf  rows and their labels; files
+//   examples, dataset, ..._reader, writers, tfidf  rows and their labels; files
 //   label_graph, node_weights            hierarchies
-//   estimators, training, model          methods, train(), what it returns
+//   estimators, training, selection, model  methods, train(), tune(), choose(), what they return
 //   oracle, surrogates, structured       structured SVMs with a model of your own
 //   metrics, significance                how good predictions are
 
@@ -14,6 +14,7 @@
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/estimators.hpp"
+#include "margrove/examples.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "margrove/label_codec.hpp"
@@ -23,6 +24,8 @@
 #include "margrove/node_weights.hpp"
 #include "margrove/options.hpp"
 #include "margrove/oracle.hpp"
+#include "margrove/results.hpp"
+#include "margrove/selection.hpp"
 #include "margrove/significance.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"

@@ -102,12 +102,16 @@ def _counted(text: Any) -> list[str]:
     return [name for name in _names("text", text) for _ in range(text[name])]
 
 
+@dataclass(frozen=True)
 class SourceRows:
     """The rows of a fit before they are numbers: fields, and `features`, fitted on these."""
 
-    def search_arguments(self) -> dict[str, Any]:
-        """The rows as arguments of _core.choose, which fits features anew on parts of the rows."""
-        return {name: value for name, value in vars(self).items() if name != "features"}
+    text_options: list[tuple[str, str]]
+    stop_words: list[str]
+
+    def term_arguments(self) -> dict[str, Any]:
+        """What _core.choose takes beside rows(), of which it fits features of parts."""
+        return {"text_options": self.text_options, "stop_words": self.stop_words}
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,10 @@ class RecordRows(SourceRows):
 
     records: _core.Records
     selection: Selection
-    text_options: list[tuple[str, str]]
-    stop_words: list[str]
     features: _core.FittedRecords  # of these rows
+
+    def rows(self) -> _core.Rows:
+        return _core.Rows(self.records, self.selection)
 
     def training_arguments(self) -> dict[str, Any]:
         """What _core.train takes beside the numbers that the features make of the rows."""
@@ -130,9 +135,10 @@ class TextRows(SourceRows):
     """The rows of a fit, as texts."""
 
     documents: Texts
-    text_options: list[tuple[str, str]]
-    stop_words: list[str]
     features: _core.FittedText
+
+    def rows(self) -> _core.Rows:
+        return _core.Rows(self.documents)
 
     def training_arguments(self) -> dict[str, Any]:
         return {"texts": self.features}
@@ -144,7 +150,7 @@ def text_rows(X: Any, text_features: Any) -> TextRows:
     options = term_options(text_features)
     features = _core.FittedText.fit(texts, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=5)
-    return TextRows(texts, *options, features)
+    return TextRows(*options, texts, features)
 
 
 def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) -> RecordRows:
@@ -166,7 +172,7 @@ def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) ->
     records = records_of(X, *selection.features)
     features = _core.FittedRecords.fit(records, selection, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=4)
-    return RecordRows(records, selection, *options, features)
+    return RecordRows(*options, records, selection, features)
 
 
 def paths_in(X: Any, selection: Selection, *, by_name: bool) -> Targets:

@@ -1,7 +1,7 @@
 """The extension module: python/bindings.cpp."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,10 +110,8 @@ class Model:
     def kernel_support(self) -> Csr: ...
     @property
     def vocabulary(self) -> list[str]: ...
-    def preprocess_texts(self, documents: _Texts) -> Csr: ...
-    def preprocess_records(self, records: Records) -> Csr: ...
+    def preprocess(self, rows: Records | Csr | _Texts) -> Csr: ...
     def feature_name(self, feature: int) -> str: ...
-    def preprocess_rows(self, X: Csr) -> Csr: ...
     @property
     def is_of_files(self) -> bool: ...
     @property
@@ -249,8 +247,16 @@ def expected_calibration_error(
 def risk_coverage(
     truth: Sets, predicted: Sets, confidences: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]: ...
+class Rows:
+    @overload
+    def __init__(self, records: Records, selection: _Selection) -> None: ...
+    @overload
+    def __init__(self, X: Csr) -> None: ...
+    @overload
+    def __init__(self, documents: _Texts) -> None: ...
+
 def choose(
-    X: Csr | None,
+    rows: Rows,
     labels: Sets,
     names: Sequence[str],
     hierarchy: Edges | None,
@@ -261,13 +267,10 @@ def choose(
     time_limit_seconds: float | None,
     memory_limit: float | None,
     callback: Callable[..., object] | None,
-    records: Records | None = None,
-    selection: _Selection = ...,
     text_options: Sequence[tuple[str, str]] = (),
     stop_words: Sequence[str] = (),
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
-    documents: Sequence[str] | Sequence[tuple[Any, ...]] | None = None,
 ) -> tuple[Model, dict[str, Any]]: ...
 def train(
     method: str,

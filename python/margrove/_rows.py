@@ -178,11 +178,11 @@ class Rows:
         selection = self.model_.record_selection
         if selection is not None:
             records = records_of(X, *Selection(*selection).features)
-            return self.model_.preprocess_records(records)
+            return self.model_.preprocess(records)
         if self.model_.preprocessing == "text-tfidf":
-            return self.model_.preprocess_texts(texts_of(X))
+            return self.model_.preprocess(texts_of(X))
         rows = csr_of(self._numbers(X, reset=False))
-        return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
+        return rows if self.model_.keeps_rows else self.model_.preprocess(rows)
 
     def _texts(self, X: Any) -> list[str]:
         """The texts of X as the model reads them; none if its rows have no text."""

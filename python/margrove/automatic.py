@@ -131,7 +131,7 @@ class AutoClassifier(Classifier):
         source = self.__dict__.pop("_source_rows", None)
         with receiver(self.progress) as callback:
             model, table = _core.choose(
-                X=None if source is not None else csr_of(X),
+                _core.Rows(csr_of(X)) if source is None else source.rows(),
                 labels=targets.to_core(),
                 names=[str(label) for label in targets.classes],
                 hierarchy=None if hierarchy is None else hierarchy.to_core(),
@@ -146,7 +146,7 @@ class AutoClassifier(Classifier):
                 memory_limit=self.memory_limit,
                 callback=callback,
                 unlabelled=self.unlabelled,
-                **({} if source is None else source.search_arguments()),
+                **({} if source is None else source.term_arguments()),
             )
         self.candidates_ = table["candidates"]
         self.left_out_ = table["left_out"]

@@ -3,43 +3,35 @@
 #include <algorithm>
 #include <utility>
 
+#include "eval/evaluation.hpp"
 #include "io/model_file.hpp"
+#include "methods/labelled_rows.hpp"
 #include "methods/training.hpp"
 #include "model/calibration.hpp"
 #include "model/model.hpp"
+#include "model/weight_compression.hpp"
+#include "report/report.hpp"
 
 namespace margrove {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 64;
 
-/// The caller's rows after preprocessing, if there is any.
-class PreparedInput {
- public:
-  PreparedInput(const ModelParts& model, const Rows& rows) {
-    const auto* documents = std::get_if<std::span<const std::string>>(&rows.get());
-    const RowKind given = documents != nullptr ? RowKind::documents : RowKind::numbers;
-    require(given == row_kind(model), "the rows are ", kind_name(given), ", but the model takes ",
-            kind_name(row_kind(model)));
-    const Preprocessing& preprocessing = model.preprocessing;
-    if (documents != nullptr) {
-      own_ = preprocessing.apply(*documents);
-      view_ = own_;
-    } else {
-      view_ = std::get<CsrView>(rows.get());
-      if (preprocessing.keeps_rows()) return;
-      own_ = preprocessing.apply(view_);
-      view_ = own_;
+/// Gives labels the ids of `codec`, and those that it lacks the ids after it.
+void number_as(const LabelCodec& codec, Examples& examples) {
+  const LabelCodec given = std::exchange(examples.codec, codec);
+  const LabelSets labels = std::exchange(examples.labels, examples.labels.without_rows());
+  std::vector<LabelId> set;
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    set.clear();
+    for (const LabelId label : labels[i]) {
+      const std::string& name = given.name(label);
+      const auto known = examples.codec.find(name);
+      set.push_back(known ? *known : examples.codec.add(name));
     }
+    examples.labels.append(set);
   }
-  PreparedInput(const PreparedInput&) = delete;
-  PreparedInput& operator=(const PreparedInput&) = delete;
-  const CsrView& matrix() const { return view_; }
-
- private:
-  CsrMatrix own_;
-  CsrView view_;
-};
+}
 
 void require_one_label(const ModelParts& parts) {
   require(parts.rows().gives_one_label(),
@@ -51,7 +43,7 @@ std::vector<double> probability_rows(const ModelParts& parts, const Rows& rows, 
                                      const HierarchyProbabilities* hierarchy,
                                      std::span<const double> RowProbabilities::*part) {
   require_one_label(parts);
-  const PreparedInput input(parts, rows);
+  const FeatureRows input(parts, rows);
   const std::size_t num_labels = parts.labels.size();
   std::vector<double> all(input.matrix().num_rows() * num_labels);
   for_probabilities(parts.rows(), parts.temperature(), hierarchy, input.matrix(), executor,
@@ -84,19 +76,30 @@ const LabelGraph& Model::hierarchy() const { return parts_->hierarchy; }
 const FitReport& Model::report() const { return parts_->report; }
 std::vector<Fact> Model::facts() const { return parts_->predictor->facts(); }
 
+Examples Model::read(const std::string& path, const std::vector<ExampleOptions::ViewFile>& views,
+                     RunControl* control) const {
+  parts_->rows();  // throws for models of sentences
+  ReadOptions options = read_options(*parts_);
+  options.labels_optional = true;
+  Examples examples = read_rows(path, row_kind(*parts_), options, control);
+  read_views_of_model(examples, views, parts_->views, control);
+  number_as(parts_->labels, examples);
+  return examples;
+}
+
 LabelSets Model::predict(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.predict(PreparedInput(*parts_, rows).matrix(), executor);
+  return predictor.predict(FeatureRows(*parts_, rows).matrix(), executor);
 }
 
 RankedLabels Model::top(const Rows& rows, std::size_t k, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.top(PreparedInput(*parts_, rows).matrix(), k, executor);
+  return predictor.top(FeatureRows(*parts_, rows).matrix(), k, executor);
 }
 
 std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  const PreparedInput input(*parts_, rows);
+  const FeatureRows input(*parts_, rows);
   const std::size_t num_labels = predictor.num_labels(), num_rows = input.matrix().num_rows();
   std::vector<float> all(num_rows * num_labels);
   executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
@@ -117,14 +120,54 @@ std::vector<double> Model::node_probabilities(const Rows& rows, Executor& execut
 
 Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
                            std::size_t num_strongest) const {
-  const PreparedInput input(*parts_, rows);
+  const FeatureRows input(*parts_, rows);
   require(i < input.matrix().num_rows(), "explain: row is ", i, ", but must be below ",
           input.matrix().num_rows());
   return parts_->explain(input.matrix().row(i), label, num_strongest);
 }
 
+std::string Model::feature_name(FeatureId feature) const { return parts_->feature_name(feature); }
+
 Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) const {
   return compute_metrics(truth, predicted, parts_->hierarchy, parts_->in_training());
+}
+
+namespace {
+
+/// The rows on which a model can be measured.
+Examples measurable(const ModelParts& parts, Examples labelled) {
+  if (parts.rows().gives_one_label()) leave_out_unlabelled(labelled);
+  return labelled;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> Model::evaluate(const Examples& labelled,
+                                                            const std::vector<std::string>& metrics,
+                                                            Executor& executor) const {
+  const EvaluatedRows rows =
+      evaluated_rows(*parts_, measurable(*parts_, labelled), nullptr, nullptr, executor);
+  std::vector<std::pair<std::string, double>> values;
+  for (const EvaluatedMetric& each :
+       evaluate_rows(*parts_, rows, {.metrics = metrics}, executor).metrics) {
+    values.emplace_back(each.name, each.value);
+  }
+  return values;
+}
+
+std::string Model::report_page(const Examples& labelled, const std::string& title,
+                               Executor& executor) const {
+  const Examples kept = measurable(*parts_, labelled);
+  const EvaluatedRows rows = evaluated_rows(*parts_, kept, nullptr, nullptr, executor);
+  return report_html({*parts_, rows, kept.texts()}, {.title = title}, executor);
+}
+
+Model Model::compressed(double keep, WeightPrecision precision) const {
+  const std::string bytes = serialize_model(*parts_);
+  auto copy =
+      std::make_unique<ModelParts>(parse_model(std::as_bytes(std::span(bytes)), "model in memory"));
+  compress(*copy, {keep, precision});
+  return Model(std::move(copy));
 }
 
 std::string Model::predict_file(const std::string& path, Executor& executor,

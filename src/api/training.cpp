@@ -3,45 +3,160 @@
 #include <memory>
 #include <utility>
 
+#include "eval/automatic_choice.hpp"
+#include "eval/held_out.hpp"
+#include "eval/tuning.hpp"
 #include "methods/training.hpp"
 
 namespace margrove {
 namespace {
 
-std::unique_ptr<MethodRun> start(const Method& method, const Estimator& estimator) {
-  auto run = method.start();
-  std::visit(
-      [&](auto options) {
+const Method& method_of(const Estimator& estimator) {
+  return find_method(std::visit([](const auto& options) { return options.kMethod; }, estimator));
+}
+
+/// The options that are not at their defaults.
+OptionValues values_of(const Estimator& estimator) {
+  return std::visit(
+      [](auto options) {
         const OptionTable given(options);
-        OptionTable& table = run->options();
-        for (const OptionInfo& each : given.list()) table.set(each.name, given.get(each.name));
+        OptionValues values;
+        for (const OptionInfo& each : given.list()) {
+          std::string value = given.get(each.name);
+          if (value != each.default_value) values.emplace_back(each.name, std::move(value));
+        }
+        return values;
       },
       estimator);
+}
+
+std::unique_ptr<MethodRun> start(const Method& method, const OptionValues& values) {
+  auto run = method.start();
+  set_options(run->options(), values);
   return run;
+}
+
+PreprocessingOptions preprocessing_of(const TrainingData& data) {
+  PreprocessingOptions options;
+  static_cast<TfidfOptions&>(options) = data.tfidf;
+  require<InvalidOption>(data.rows.kind == RowKind::numbers || data.scaling == RowScaling::none,
+                         "option scaling is given, which is for rows of numbers, but the rows are ",
+                         kind_name(data.rows.kind));
+  options.text = data.rows.kind == RowKind::documents;
+  options.tfidf = data.scaling == RowScaling::tfidf;
+  options.normalize = data.scaling == RowScaling::unit_norm;
+  options.scale = data.column_scale;
+  options.weights.class_weight = data.class_weight;
+  return options;
+}
+
+/// The caller's data and control, or their defaults.
+class Training {
+ public:
+  Training(TrainingData data, Executor& executor, RunControl* control)
+      : data_(std::move(data)),
+        executor_(executor),
+        control_(control != nullptr ? *control : unlimited_) {
+    if (data_.rows.source.empty()) data_.rows.source = "training data";
+    if (!data_.hierarchy) data_.hierarchy = std::exchange(data_.rows.hierarchy, std::nullopt);
+    require<InvalidOption>(data_.calibration >= 0 && data_.calibration < 1,
+                           "option calibration is ", data_.calibration, ", but must be in [0, 1)");
+  }
+
+  const TrainingData& data() const { return data_; }
+  Examples& rows() { return data_.rows; }
+  const Hierarchy* hierarchy() const { return data_.hierarchy ? &*data_.hierarchy : nullptr; }
+  Executor& executor() { return executor_; }
+  RunControl& control() { return control_; }
+  double memory_limit() const { return control_.memory_limit() / 1e9; }
+
+  /// Moves the rows out.
+  std::unique_ptr<ModelParts> model(const Method& method, MethodRun& run) {
+    const PreparedRows prepared =
+        prepare_rows(std::move(data_.rows), hierarchy(),
+                     preprocessing_for(method, run.options(), preprocessing_of(data_)),
+                     data_.row_weights, &control_);
+    const TrainingSet set = prepared.training_set();
+    if (data_.calibration > 0) require_calibratable(run, set);
+    const Plan plan = plan_training(method, run, set, executor_, control_);
+    require_memory(plan, set, memory_limit());
+    auto model = std::make_unique<ModelParts>(
+        train_model(method, run, plan, set, prepared.preprocessing, executor_, control_));
+    if (data_.calibration > 0 && control_.stop_reason() != Stop::interrupted) {
+      model->calibration =
+          calibrate_held_out(method, run, set, data_.calibration, executor_, control_);
+    }
+    return model;
+  }
+
+ private:
+  TrainingData data_;
+  Executor& executor_;
+  RunControl unlimited_;
+  RunControl& control_;
+};
+
+std::vector<Choice::Candidate> candidates_of(const AutomaticChoice& choice) {
+  std::vector<Choice::Candidate> candidates;
+  for (const CandidateResult& each : choice.candidates) {
+    candidates.push_back(
+        {each.method, each.options, std::string(name_of(each.verdict)), each.score});
+  }
+  return candidates;
 }
 
 }  // namespace
 
 Model train(const Estimator& estimator, TrainingData data, Executor& executor,
             RunControl* control) {
-  const Method& method =
-      find_method(std::visit([](const auto& options) { return options.kMethod; }, estimator));
-  const auto run = start(method, estimator);
-  PreprocessingOptions preprocessing;
-  static_cast<TfidfOptions&>(preprocessing) = data.tfidf;
-  preprocessing.text = std::holds_alternative<TextDataset>(data.rows);
-  preprocessing.tfidf = !preprocessing.text && data.scaling == RowScaling::tfidf;
-  preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
-  preprocessing.scale = data.column_scale;
-  preprocessing = preprocessing_for(method, run->options(), preprocessing);
-  ReadRows rows = std::visit([](auto& each) { return ReadRows(std::move(each)); }, data.rows);
-  const PreparedRows prepared = prepare_rows(RawRows(std::move(rows), "training data"),
-                                             data.hierarchy ? &*data.hierarchy : nullptr,
-                                             preprocessing, std::move(data.row_weights), control);
-  RunControl unlimited;
-  return Model(std::make_unique<ModelParts>(
-      train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,
-                  control != nullptr ? *control : unlimited)));
+  const Method& method = method_of(estimator);
+  const auto run = start(method, values_of(estimator));
+  return Model(Training(std::move(data), executor, control).model(method, *run));
+}
+
+Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& options,
+           Executor& executor, RunControl* control) {
+  validate(options);
+  const Method& method = method_of(estimator);
+  OptionValues values = values_of(estimator);
+  const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
+  for (const auto& [name, value] : grid.front()) {
+    std::erase_if(values, [&](const auto& each) { return each.first == name; });
+  }
+  const auto run = start(method, values);
+  Training training(std::move(data), executor, control);
+  TuningResult result =
+      search_rows(method, values, training.rows(), training.hierarchy(),
+                  preprocessing_for(method, run->options(), preprocessing_of(training.data())),
+                  training.data().row_weights, options, executor, training.control());
+  const OptionValues& best = result.points[result.best].values;
+  values.insert(values.end(), best.begin(), best.end());
+  const auto winner = start(method, values);
+  Model model(training.model(method, *winner));
+  return {std::move(result.points), result.best, std::move(model)};
+}
+
+Choice choose(TrainingData data, const AutomaticOptions& options, Executor& executor,
+              RunControl* control) {
+  require<InvalidOption>(
+      data.row_weights.empty() && data.class_weight == "none" && data.calibration == 0,
+      "options row_weights, class_weight and calibration: choose() takes none of them");
+  Training training(std::move(data), executor, control);
+  const PreprocessingOptions preprocessing = preprocessing_of(training.data());
+  const Hierarchy* hierarchy = training.hierarchy();
+  AutomaticChoice choice =
+      choose_automatically(training.rows(), hierarchy, preprocessing, options,
+                           training.memory_limit(), executor, training.control());
+  require<OutOfTimeLimit>(choice.model || choice.stop != Stop::time_limit,
+                          "the time limit ended the search before any candidate was measured");
+  require(choice.model.has_value(), "no candidate could be trained: ",
+          choice.candidates.empty() ? std::string() : choice.candidates.front().note);
+  std::vector<Choice::Candidate> candidates = candidates_of(choice);
+  std::string metric = choice.metric, reason = reason_of(choice);
+  auto model = std::make_unique<ModelParts>(
+      train_chosen(choice, std::move(training.rows()), hierarchy, preprocessing, options,
+                   training.memory_limit(), executor, training.control()));
+  return {std::move(metric), std::move(candidates), std::move(reason), Model(std::move(model))};
 }
 
 }  // namespace margrove

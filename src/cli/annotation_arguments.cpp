@@ -32,7 +32,7 @@ bool AnnotationArguments::is_given() {
   return !options.annotations.empty();
 }
 
-void AnnotationArguments::apply(RawRows& raw, CommandControl& control) {
+void AnnotationArguments::apply(Examples& raw, CommandControl& control) {
   const AnnotationOptions& options = options_.parse();
   const Annotations found = read_gaf(options.annotations, filter_of(options), &control.run());
   for (const std::string& message : found.warnings) warn(message);

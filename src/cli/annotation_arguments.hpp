@@ -32,7 +32,7 @@ class AnnotationArguments {
   const std::string& path() { return options_.parse().annotations; }
   /// Replaces the ids of rows by the terms of the file, and warns of rows without any and
   /// of lines of another form.
-  void apply(RawRows& raw, CommandControl& control);
+  void apply(Examples& raw, CommandControl& control);
 
  private:
   BoundOptions<AnnotationOptions> options_;

@@ -139,7 +139,7 @@ class Compare final : public Command {
                              "say what they read");
       return compare_with_flat();
     }
-    const RawRows truth = read_truth();
+    const Examples truth = read_truth();
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
     const LabelSets second = read(second_path_, truth.num_rows(), codec);
@@ -149,7 +149,7 @@ class Compare final : public Command {
   }
 
  private:
-  RawRows read_truth() const {
+  Examples read_truth() const {
     const std::optional<RecordSelection> selection = records_.selection();
     const ColumnPatterns patterns = records_.patterns();
     const std::string format = records_.format();
@@ -214,7 +214,7 @@ class Compare final : public Command {
           "that and not from the hierarchy",
           fmt::join(found, ", ")));
     }
-    const RawRows raw = read_rows(truth_path_, kind, read_options(with));
+    const Examples raw = read_rows(truth_path_, kind, read_options(with));
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
     const CsrMatrix X = preprocess(flat, raw);

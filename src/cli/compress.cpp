@@ -131,7 +131,7 @@ class Compress final : public Command {
     require<InvalidOption>(metric != "all", "option metric is 'all', but must be one metric");
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
     // Models differ only in what they predict.
-    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    Examples raw = arguments_.read(model, control, /*needs_labels=*/true);
     leave_out_unlabelled(model, raw);
     EvaluatedRows rows = evaluated_rows(model, raw, nullptr, nullptr, executor);
     require_known_labels(model, rows);

@@ -122,11 +122,11 @@ class Explain final : public Command {
                                              static_cast<std::size_t>(num_features_)));
       return;
     }
-    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
+    const Examples raw = arguments_.read(model, control, /*needs_labels=*/false);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
                            ", but the data have only ", raw.num_rows(), " rows");
     const auto row = static_cast<std::uint32_t>(row_ - 1);
-    const RawRows one = select_rows(raw, std::span(&row, 1));
+    const Examples one = select_rows(raw, std::span(&row, 1));
     const CsrMatrix X = preprocess(model, one);
     Executor executor(1);
     const auto [predicted, explained] =

@@ -34,7 +34,7 @@ LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl
     hierarchy = read_hierarchy(hierarchy_path, read_hierarchy_options);
     for (const std::string& message : hierarchy->warnings) warn(message);
   }
-  std::optional<RawRows> training;
+  std::optional<Examples> training;
   if (!train_path.empty()) {
     training = read_rows(train_path, row_kind(parts), read_options(parts), &control.run());
   }

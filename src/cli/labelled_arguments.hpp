@@ -12,7 +12,7 @@
 namespace margrove::cli {
 
 struct LabelledRowsRead {
-  RawRows raw;
+  Examples raw;
   EvaluatedRows rows;
 };
 

@@ -5,12 +5,6 @@
 
 namespace margrove::cli {
 
-ReadOptions read_options(const ModelParts& model) {
-  return {.refuse_labels_alone = true,
-          .selection = model.records ? &model.records->selection : nullptr,
-          .first_index = given_first_index(model.preprocessing.first_index)};
-}
-
 void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
   app.add_option("DATA", data_path, "rows; -: standard input")->required(needs_data)->type_name("");
@@ -26,17 +20,17 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_flag("--quiet", quiet, "print no progress on stderr");
 }
 
-RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
-                             bool needs_labels) const {
+Examples ModelArguments::read(const ModelParts& model, CommandControl& control,
+                              bool needs_labels) const {
   require<InvalidOption>(model.predictor->files() == nullptr, "the examples of method ",
                          model.method, " are not rows, but files of examples, which predict, ",
                          "evaluate and info alone take");
   ReadOptions options = read_options(model);
   options.labels_optional = !needs_labels;
-  RawRows raw;
+  Examples raw;
   if (data_path == kStandardInput) {
     RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
-    raw = {parts.read_all(), parts.name()};
+    raw = examples_of(parts.read_all(), parts.name());
   } else {
     raw = read_rows(data_path, row_kind(model), options, &control.run());
   }
@@ -63,7 +57,7 @@ const std::string& ModelArguments::examples_path(const ModelParts& model) const 
   return data_path;
 }
 
-void leave_out_unlabelled(const ModelParts& model, RawRows& raw) {
+void leave_out_unlabelled(const ModelParts& model, Examples& raw) {
   if (!model.rows().gives_one_label()) return;
   const std::string left_out = margrove::leave_out_unlabelled(raw);
   if (!left_out.empty()) warn(left_out);

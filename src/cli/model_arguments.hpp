@@ -6,9 +6,6 @@
 
 namespace margrove::cli {
 
-/// Options to read labelled rows for the model; they refer to it.
-ReadOptions read_options(const ModelParts& model);
-
 /// DATA of rows that come from standard input.
 inline constexpr std::string_view kStandardInput = "-";
 
@@ -25,7 +22,7 @@ struct ModelArguments {
   }
   /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
   /// column of labels unless labels are needed.
-  RawRows read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
+  Examples read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
   /// For models whose examples are not rows: throws InvalidOption if views are given.
   void require_no_views(const ModelParts& model) const;
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given, or
@@ -36,6 +33,6 @@ struct ModelArguments {
 };
 
 /// Leaves out rows without a label, with a warning, where the model gives each row one.
-void leave_out_unlabelled(const ModelParts& model, RawRows& raw);
+void leave_out_unlabelled(const ModelParts& model, Examples& raw);
 
 }  // namespace margrove::cli

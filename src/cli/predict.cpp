@@ -183,7 +183,7 @@ class Predict final : public Command {
     };
     const auto answer = [this, &model, &executor](const RowParts& parts, const FilePart& part,
                                                   std::string& lines) {
-      const RawRows raw(parts.read(part), parts.name());
+      const Examples raw = examples_of(parts.read(part), parts.name());
       if (raw.num_rows() == 0) return raw.num_rows();
       // Where the part has several rows, RowStream answers each alone to find the place.
       naming_rows([&](std::size_t) { return concat(parts.name(), ":", part.lines_before + 1); },
@@ -249,7 +249,7 @@ class Predict final : public Command {
 
   void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
-    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
+    const Examples raw = arguments_.read(model, control, /*needs_labels=*/false);
     const CsrMatrix X = preprocess(model, raw);
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());

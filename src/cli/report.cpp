@@ -11,11 +11,6 @@
 namespace margrove::cli {
 namespace {
 
-/// The texts of the rows; none where they are numbers.
-std::span<const std::string> texts_of(const RawRows& raw) {
-  return raw.kind == RowKind::documents ? raw.documents : raw.fields.documents;
-}
-
 class Report final : public Command {
  public:
   explicit Report(CLI::App& app) {
@@ -44,7 +39,7 @@ class Report final : public Command {
     auto [raw, rows] = arguments_.read(model, control, executor);
     const auto other = read_other(rows, control, executor);
     const std::string page =
-        report_html({model, rows, texts_of(raw), other ? &*other : nullptr}, options_, executor);
+        report_html({model, rows, raw.texts(), other ? &*other : nullptr}, options_, executor);
     control.start_writing();
     write_result(output_, page);
     return kOk;
@@ -56,7 +51,7 @@ class Report final : public Command {
                                              Executor& executor) const {
     if (other_path_.empty()) return std::nullopt;
     const ModelParts other = load_model(other_path_);
-    const RawRows raw = arguments_.model.read(other, control, /*needs_labels=*/false);
+    const Examples raw = arguments_.model.read(other, control, /*needs_labels=*/false);
     return other_predictions(other_path_, other, preprocess(other, raw), rows, executor);
   }
 

@@ -156,7 +156,7 @@ class Train final : public Command {
   }
 
   /// For methods with their own file format.
-  ModelParts train_examples(const Examples& examples, MethodRun& run, Executor& executor,
+  ModelParts train_examples(const StructuredExamples& examples, MethodRun& run, Executor& executor,
                             CommandControl& control) {
     TrainingSet data;
     data.examples = &examples;

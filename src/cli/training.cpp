@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "data/code_hierarchy.hpp"
 #include "data/path_ids.hpp"
@@ -126,8 +127,7 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 
 }  // namespace
 
-RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control,
-                                          std::optional<Hierarchy>& of_paths) {
+Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control) {
   const std::optional<RecordSelection> selection = records_.selection();
   const ColumnPatterns patterns = records_.patterns();
   const std::string format = records_.format();
@@ -143,7 +143,7 @@ RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandContro
                       .patterns = selection ? &patterns : nullptr,
                       .format = format,
                       .first_index = records_.first_index(kind)},
-                     &control.run(), &of_paths);
+                     &control.run());
   } catch (const detail::UnknownLabel& error) {
     throw InvalidInput(concat(error.what(), ", the nodes of ", hierarchy_path_,
                               "; --unknown-labels drop leaves out the others"));
@@ -151,7 +151,7 @@ RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandContro
 }
 
 std::string DataArguments::suspicion(const Data& data, bool is_of_paths) const {
-  const RawRows& raw = data.raw;
+  const Examples& raw = data.raw;
   if (!data.hierarchy || raw.labels.num_labels_total() == 0) return {};
   if (is_of_paths) {
     const std::optional<RecordSelection> selection = records_.selection();
@@ -192,8 +192,8 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
     nodes = with_former(data.hierarchy->codec, former);
     if (!is_annotated) codec = &nodes;
   }
-  std::optional<Hierarchy> of_paths;
-  data.raw = read_training_rows(codec, control, of_paths);
+  data.raw = read_training_rows(codec, control);
+  std::optional<Hierarchy> of_paths = std::exchange(data.raw.hierarchy, std::nullopt);
   if (is_annotated) annotations_.apply(data.raw, control);
   if (data.hierarchy && (is_annotated || drops_unknown || !former.empty())) {
     warn_of_dropped(use_nodes(data.raw, *data.hierarchy, former, drops_unknown), *data.hierarchy);

@@ -14,7 +14,7 @@ class DataArguments {
  public:
   struct Data {
     std::optional<Hierarchy> hierarchy;
-    RawRows raw;
+    Examples raw;
     const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
   };
   /// The data without the preprocessing; `result`, `result_help`: the argument after `data`.
@@ -45,8 +45,7 @@ class DataArguments {
 
  private:
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
-  RawRows read_training_rows(const LabelCodec* codec, CommandControl& control,
-                             std::optional<Hierarchy>& of_paths);
+  Examples read_training_rows(const LabelCodec* codec, CommandControl& control);
   /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.
   std::string suspicion(const Data& data, bool is_of_paths) const;
 

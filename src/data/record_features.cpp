@@ -64,6 +64,37 @@ std::size_t num_rows(std::span<const std::string_view> documents, const RecordFi
                                        : 0;
 }
 
+/// Throws InvalidInput unless there is a field for each column of the selection, and a value for
+/// each row.
+void check_fields(std::span<const std::string_view> documents, const RecordFields& fields,
+                  const RecordSelection& selection) {
+  require(fields.numeric.size() == selection.numeric.size() &&
+              fields.categorical.size() == selection.categorical.size() &&
+              (documents.empty() || !selection.text.empty()),
+          "the records have ", documents.empty() ? "no texts, " : "texts, ", fields.numeric.size(),
+          " numeric and ", fields.categorical.size(), " categorical fields, but must have ",
+          selection.text.empty() ? "no texts, " : "texts, ", selection.numeric.size(), " and ",
+          selection.categorical.size());
+  const std::size_t n = num_rows(documents, fields);
+  const auto require_rows = [n](std::string_view name, std::size_t found) {
+    require(found == n, "the records have ", found, " values of column '", name,
+            "', but must have ", n, " as they have rows");
+  };
+  if (!selection.text.empty()) require_rows(selection.text.front(), documents.size());
+  for (std::size_t f = 0; f < fields.numeric.size(); ++f) {
+    require_rows(selection.numeric[f], fields.numeric[f].size());
+  }
+  for (std::size_t f = 0; f < fields.categorical.size(); ++f) {
+    const CategoricalField& field = fields.categorical[f];
+    require_rows(selection.categorical[f], field.ids.size());
+    for (const std::uint32_t id : field.ids) {
+      require(id < field.values.size() || id == CategoricalField::kMissing, "column '",
+              selection.categorical[f], "' has the id ", id, " of a value, but only ",
+              field.values.size(), " values");
+    }
+  }
+}
+
 }  // namespace
 
 RecordFeatures RecordFeatures::fit(const RecordFields& fields, RecordSelection selection,
@@ -78,6 +109,7 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
 RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
                            RecordSelection selection, const TfidfOptions& options,
                            RunControl* control) {
+  check_fields(documents, fields, selection);
   RecordFeatures fitted;
   if (!selection.text.empty()) {
     const bool is_all = fields.numeric.empty() && fields.categorical.empty();
@@ -97,6 +129,7 @@ RecordFeatures fit_records(std::span<const std::string_view> documents, const Re
 
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
                         const RecordFields& fields, RunControl* control) {
+  check_fields(documents, fields, fitted.selection);
   const bool has_text = !fitted.selection.text.empty();
   const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents, control) : CsrMatrix();
   const auto& [numeric, categorical] = std::tie(fitted.numeric, fitted.categorical);

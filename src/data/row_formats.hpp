@@ -17,7 +17,6 @@
 namespace margrove {
 
 /// Rows of numbers are a Dataset, documents a TextDataset, rows with named fields a RecordDataset.
-enum class RowKind : std::uint8_t { numbers, documents, records };
 using ReadRows = std::variant<Dataset, TextDataset, RecordDataset>;
 
 struct ReadOptions {

@@ -3,20 +3,10 @@
 // by side in one X.
 
 #include <span>
-#include <string>
-#include <vector>
 
-#include "margrove/csr_matrix.hpp"
+#include "margrove/examples.hpp"
 
 namespace margrove {
-
-/// Columns [begin, end) of X.
-struct View {
-  std::string name;
-  FeatureId begin = 0;
-  FeatureId end = 0;
-  bool operator==(const View&) const = default;
-};
 
 /// Throws InvalidInput naming the view unless views lie side by side from column 0 on, none is
 /// empty, and no two have one name.

@@ -35,7 +35,7 @@ struct State {
 
 class Search {
  public:
-  Search(const RawRows& raw, const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
+  Search(const Examples& raw, const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
          const AutomaticOptions& options, double memory_limit, Executor& executor,
          RunControl& control)
       : raw_(raw),
@@ -482,7 +482,7 @@ class Search {
     return best;
   }
 
-  const RawRows& raw_;
+  const Examples& raw_;
   const Hierarchy* hierarchy_;
   const AutomaticOptions& options_;
   double memory_limit_;
@@ -498,7 +498,7 @@ class Search {
 
 }  // namespace
 
-AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierarchy,
+AutomaticChoice choose_automatically(const Examples& raw, const Hierarchy* hierarchy,
                                      const PreprocessingOptions& preprocessing,
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control) {

@@ -1,32 +1,17 @@
 #pragma once
 // The choice of a method and its options on the training rows, within a limit of time.
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "eval/candidates.hpp"
 #include "eval/row_influence.hpp"
 #include "margrove/control.hpp"
+#include "margrove/selection.hpp"
 #include "methods/training.hpp"
 
 namespace margrove {
-
-struct AutomaticOptions {
-  std::string metric;
-  std::uint64_t seed = 0;
-  static auto fields() {
-    return std::tuple{
-        field("metric", &AutomaticOptions::metric, Choices{},
-              "metric to choose by, one of those that tune knows; empty: accuracy, or micro_f1 "
-              "where a row has several labels or none"),
-        field("seed", &AutomaticOptions::seed, at_least(0),
-              "seed of the split of the rows and of training"),
-    };
-  }
-};
 
 /// One setting of a candidate, trained and measured on the splits of one stage.
 struct Trial {
@@ -101,7 +86,7 @@ struct AutomaticChoice {
 /// seed only. If no trial was finished, `candidates` is without a chosen one and `model` empty.
 /// Throws InvalidOption for an unknown metric or wrong preprocessing, InvalidInput for data that
 /// nothing can be trained on.
-AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierarchy,
+AutomaticChoice choose_automatically(const Examples& raw, const Hierarchy* hierarchy,
                                      const PreprocessingOptions& preprocessing,
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control);
@@ -113,7 +98,7 @@ std::string reason_of(const AutomaticChoice& choice);
 /// model is that of the search, and a warning in its report says on how many rows it was trained.
 /// The choice must have a model, and loses it. Throws what train_model() throws, and InvalidInput
 /// where the memory does not suffice.
-ModelParts train_chosen(AutomaticChoice& choice, RawRows raw, const Hierarchy* hierarchy,
+ModelParts train_chosen(AutomaticChoice& choice, Examples raw, const Hierarchy* hierarchy,
                         const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
                         double memory_limit, Executor& executor, RunControl& control);
 

@@ -95,7 +95,7 @@ std::string named_with_options(const std::string& method, const OptionValues& op
 
 std::string CandidateRun::name() const { return named_with_options(method, options); }
 
-DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
+DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy) {
   DataFacts facts;
   facts.num_rows = raw.num_rows();
   facts.unlabelled = raw.labels.unlabelled();

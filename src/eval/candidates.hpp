@@ -38,7 +38,7 @@ struct DataFacts {
   bool has_several_labels = false;  // a row has several labels, or rows have sets of any size
   LabelSets::Unlabelled unlabelled = LabelSets::Unlabelled::automatic;
 };
-DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy);
+DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy);
 
 struct LeftOut {
   std::string candidate;

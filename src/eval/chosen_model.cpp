@@ -26,7 +26,7 @@ std::string difference_text(const CandidateResult& result) {
 
 /// The model of the chosen candidate, trained on all rows; none if it does not end in time. Throws
 /// as train_chosen().
-std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, RawRows raw,
+std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Examples raw,
                                               const Hierarchy* hierarchy,
                                               const PreprocessingOptions& preprocessing,
                                               const AutomaticOptions& options, double memory_limit,
@@ -71,7 +71,7 @@ std::string reason_of(const AutomaticChoice& choice) {
                 next->name(), ": ", choice.metric, " differs by ", difference_text(chosen));
 }
 
-ModelParts train_chosen(AutomaticChoice& choice, RawRows raw, const Hierarchy* hierarchy,
+ModelParts train_chosen(AutomaticChoice& choice, Examples raw, const Hierarchy* hierarchy,
                         const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
                         double memory_limit, Executor& executor, RunControl& control) {
   const std::size_t num_rows = raw.num_rows();

@@ -52,7 +52,7 @@ void set_truth(const LabelSets& labels, const LabelCodec& codec, EvaluatedRows& 
   }
 }
 
-void count_training_rows(const ModelParts& model, const RawRows* training, EvaluatedRows& rows) {
+void count_training_rows(const ModelParts& model, const Examples* training, EvaluatedRows& rows) {
   rows.training_rows.assign(rows.labels.size(), 0);
   if (training == nullptr) {
     std::ranges::copy(model.training_rows, rows.training_rows.begin());
@@ -102,8 +102,8 @@ void widen(std::span<const float> scores, std::span<double> row) {
 
 }  // namespace
 
-EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
-                             const Hierarchy* hierarchy, const RawRows* training,
+EvaluatedRows evaluated_rows(const ModelParts& model, const Examples& raw,
+                             const Hierarchy* hierarchy, const Examples* training,
                              Executor& executor) {
   require<InvalidOption>(hierarchy == nullptr || !model.has_hierarchy,
                          "option hierarchy is given, but the model has a hierarchy of its own");

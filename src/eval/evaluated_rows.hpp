@@ -34,8 +34,8 @@ struct EvaluatedRows {
 /// the labels; without them the counts in the model are used if each row had one label. Throws
 /// InvalidInput naming a label of the model that is not a node, InvalidOption if the model has a
 /// hierarchy already.
-EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
-                             const Hierarchy* hierarchy, const RawRows* training,
+EvaluatedRows evaluated_rows(const ModelParts& model, const Examples& raw,
+                             const Hierarchy* hierarchy, const Examples* training,
                              Executor& executor);
 
 /// The same for rows that are preprocessed, whose labels are ids of `codec`, without further nodes.

@@ -25,7 +25,7 @@ std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_
 /// One split, preprocessed with what its training rows say.
 struct TrialSplit {
   PreparedRows training;
-  RawRows raw_validation;
+  Examples raw_validation;
   CsrMatrix validation;
   bool has_validation = false;  // whether `validation` is made: by the first model of the split
 
@@ -38,7 +38,7 @@ struct TrialSplit {
 class TrialRows {
  public:
   /// Refers to its arguments.
-  TrialRows(const RawRows& raw, const Hierarchy* hierarchy, const std::vector<Split>& splits)
+  TrialRows(const Examples& raw, const Hierarchy* hierarchy, const std::vector<Split>& splits)
       : raw_(raw), hierarchy_(hierarchy), splits_(splits) {}
 
   /// Throws OutOfTimeLimit where the control asks to end.
@@ -52,7 +52,7 @@ class TrialRows {
 
  private:
   using Key = std::pair<ColumnScale, bool>;  // what preprocessing_for() decides
-  const RawRows& raw_;
+  const Examples& raw_;
   const Hierarchy* hierarchy_;
   const std::vector<Split>& splits_;
   std::map<Key, std::vector<TrialSplit>> prepared_;

@@ -24,7 +24,7 @@ std::unique_ptr<MethodRun> start_run(const Method& method, OptionValues values, 
 class TrialRunner {
  public:
   /// Refers to all its arguments but the seed.
-  TrialRunner(const RawRows& raw, const Hierarchy* hierarchy,
+  TrialRunner(const Examples& raw, const Hierarchy* hierarchy,
               const PreprocessingOptions& preprocessing, std::uint64_t seed, Executor& executor)
       : raw_(raw),
         hierarchy_(hierarchy),
@@ -55,7 +55,7 @@ class TrialRunner {
   std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run, RunControl& control);
   void count_labels(const ModelParts& model);
 
-  const RawRows& raw_;
+  const Examples& raw_;
   const Hierarchy* hierarchy_;
   const PreprocessingOptions& preprocessing_;
   std::uint64_t seed_;

@@ -1,13 +1,17 @@
 #include "eval/tuning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <set>
 
+#include "base/number_text.hpp"
 #include "eval/metric_choice.hpp"
 #include "eval/named_metrics.hpp"
+#include "methods/labelled_rows.hpp"
 
 namespace margrove {
 namespace {
@@ -21,7 +25,7 @@ double value_of(const Metrics& metrics, std::string_view name) {
 /// One split, prepared once for all grid points.
 struct PreparedSplit {
   PreparedRows training;
-  RawRows validation;
+  Examples validation;
 };
 
 }  // namespace
@@ -77,11 +81,123 @@ std::vector<OptionValues> parse_grid(std::span<const std::string> texts) {
   return grid;
 }
 
+namespace {
+
+constexpr std::string_view kDefaultGrid = "C=0.01,0.1,1,10,100";
+constexpr int kMostExtensions = 3;
+constexpr int kDefaultFolds = 3;
+
+std::optional<double> number_at(const GridPoint& point, const std::string& name) {
+  for (const auto& [option, value] : point.values) {
+    if (option == name) return read_number<double>(value);
+  }
+  return std::nullopt;
+}
+
+/// Whether labels are partial at some point of the grid.
+bool takes_partial_labels(const OptionValues& fixed, std::span<const OptionValues> grid) {
+  const auto is_given = [](const OptionValues& values) {
+    return std::ranges::any_of(values, [](const auto& each) {
+      return each.first == "partial_labels" && each.second == "true";
+    });
+  };
+  return is_given(fixed) || std::ranges::any_of(grid, is_given);
+}
+
+std::vector<double> select_weights(std::span<const double> weights,
+                                   std::span<const std::uint32_t> rows) {
+  std::vector<double> selected;
+  if (weights.empty()) return selected;
+  for (const std::uint32_t i : rows) selected.push_back(weights[i]);
+  return selected;
+}
+
+}  // namespace
+
+std::vector<OptionValues> grid_of(const TuneOptions& options, const Method& method,
+                                  const OptionTable& known) {
+  if (!options.grid.empty()) return parse_grid(options.grid);
+  require<InvalidOption>(known.has("C"), "option grid is not given, but must be, because method ",
+                         method.name, " has no option C, which is tuned by default");
+  const std::string grid(kDefaultGrid);
+  return parse_grid({&grid, 1});
+}
+
+std::vector<Split> make_splits(const LabelSets& labels, const TuneOptions& options) {
+  require<InvalidOption>(options.folds == 0 || options.holdout == 0,
+                         "options folds and holdout are both given, but only one can be used");
+  if (options.holdout > 0) {
+    return {stratified_hold_out(labels, options.holdout, options.split_seed)};
+  }
+  return stratified_folds(labels, options.folds == 0 ? kDefaultFolds : options.folds,
+                          options.split_seed);
+}
+
+std::optional<double> best_number(const TuningResult& result, const std::string& name) {
+  return number_at(result.points[result.best], name);
+}
+
+Place place_of_best(const TuningResult& result, const std::string& name) {
+  const auto best = best_number(result, name);
+  bool has_smaller = false, has_larger = false;
+  for (const GridPoint& point : result.points) {
+    const auto other = number_at(point, name);
+    has_smaller |= best && other && *other < *best;
+    has_larger |= best && other && *other > *best;
+  }
+  if (has_smaller == has_larger) return has_smaller ? Place::between : Place::alone;
+  return has_smaller ? Place::largest : Place::smallest;
+}
+
+TuningResult search(
+    std::span<const OptionValues> grid, bool is_default, const std::string& metric,
+    const std::function<TuningResult(std::span<const OptionValues> points)>& measure) {
+  TuningResult result = measure(grid);
+  for (int step = 0; is_default && step < kMostExtensions; ++step) {
+    const Place place = place_of_best(result, "C");
+    if (place != Place::smallest && place != Place::largest) break;
+    constexpr double kFactor = 10;
+    const double best = best_number(result, "C").value_or(1);
+    const double next = place == Place::largest ? best * kFactor : best / kFactor;
+    const std::vector<OptionValues> further{{{"C", fmt::format("{:g}", next)}}};
+    const TuningResult more = measure(further);
+    result.points.insert(place == Place::largest ? result.points.end() : result.points.begin(),
+                         more.points.front());
+    choose_best(result, metric);
+  }
+  return result;
+}
+
+void require_finished(const TuningResult& result, std::size_t num_splits) {
+  require<OutOfTimeLimit>(
+      result.stop == Stop::converged, "tune: the time limit ended the search before all ",
+      result.points.size() * num_splits, " runs were done; nothing was written");
+}
+
+TuningResult search_rows(const Method& method, const OptionValues& fixed, const Examples& raw,
+                         const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
+                         std::span<const double> row_weights, const TuneOptions& options,
+                         Executor& executor, RunControl& control) {
+  const std::string metric = options.metric.empty() ? "micro_f1" : options.metric;
+  const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
+  std::vector<Split> splits = make_splits(raw.labels, options);
+  validate_on_labelled(splits, raw.labels);
+  if (hierarchy != nullptr && takes_partial_labels(fixed, grid)) {
+    validate_on_leaves(splits, raw.labels, raw.codec, *hierarchy, raw.source);
+  }
+  return search(grid, options.grid.empty(), metric, [&](std::span<const OptionValues> points) {
+    TuningResult measured = tune(method, fixed, points, raw, hierarchy, preprocessing, splits,
+                                 metric, executor, control, row_weights);
+    require_finished(measured, splits.size());
+    return measured;
+  });
+}
+
 TuningResult tune(const Method& method, const OptionValues& fixed,
-                  std::span<const OptionValues> grid, const RawRows& raw,
+                  std::span<const OptionValues> grid, const Examples& raw,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
-                  RunControl& control) {
+                  RunControl& control, std::span<const double> row_weights) {
   require_metric(metric);
   for (const OptionValues& point : grid) {  // reports a wrong option before hours of training
     const auto run = method.start();
@@ -95,7 +211,8 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
   std::vector<PreparedSplit> prepared(splits.size());
   executor.for_each(splits.size(), [&](std::size_t s, int) {
     prepared[s].training =
-        prepare_rows(select_rows(raw, splits[s].training), hierarchy, preprocessing, {}, &control);
+        prepare_rows(select_rows(raw, splits[s].training), hierarchy, preprocessing,
+                     select_weights(row_weights, splits[s].training), &control);
     prepared[s].validation = select_rows(raw, splits[s].validation);
   });
   std::atomic<std::int64_t> done = 0;
@@ -141,7 +258,7 @@ void choose_best(TuningResult& result, std::string_view metric) {
   }
 }
 
-Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor) {
+Evaluation evaluate_model(const ModelParts& model, const Examples& raw, Executor& executor) {
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
   const CsrMatrix X = preprocess(model, raw);
   const LabelSets predicted = model.rows().predict(X, executor);

@@ -1,12 +1,14 @@
 #pragma once
 // Model selection on the training data: a grid of options by cross-validation or hold-out.
 
-#include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "margrove/metrics.hpp"
+#include "margrove/selection.hpp"
 #include "methods/training.hpp"
 #include "model/splits.hpp"
 
@@ -16,16 +18,33 @@ namespace margrove {
 /// four. Throws InvalidOption if a text is not name=value,value,... or a name occurs twice.
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
-struct GridPoint {
-  OptionValues values;
-  std::vector<double> scores;  // one per split; NaN if training did not finish
-  double mean = 0;
-};
 struct TuningResult {
   std::vector<GridPoint> points;  // in the order of the grid
   std::size_t best = 0;           // the first with the best mean
   Stop stop = Stop::converged;    // interrupted or time_limit: some scores are NaN
 };
+
+/// The points of options.grid, or of the default grid, which needs an option C. Throws
+/// InvalidOption where `known`, the options of the method, lacks C.
+std::vector<OptionValues> grid_of(const TuneOptions& options, const Method& method,
+                                  const OptionTable& known);
+
+/// The splits that the options ask for. Throws InvalidOption if both kinds are given.
+std::vector<Split> make_splits(const LabelSets& labels, const TuneOptions& options);
+
+/// Where the best value of an option stands among those that were tried.
+enum class Place { alone, smallest, between, largest };
+Place place_of_best(const TuningResult& result, const std::string& name);
+/// The value of an option at the best point; none if it is not of the grid, or no number.
+std::optional<double> best_number(const TuningResult& result, const std::string& name);
+
+/// Measures the points, and beyond a default grid (is_default) while its best C is at an end.
+TuningResult search(
+    std::span<const OptionValues> grid, bool is_default, const std::string& metric,
+    const std::function<TuningResult(std::span<const OptionValues> points)>& measure);
+
+/// Throws OutOfTimeLimit where some run was not done.
+void require_finished(const TuningResult& result, std::size_t num_splits);
 
 /// Sets the means of all points and `best`.
 void choose_best(TuningResult& result, std::string_view metric);
@@ -41,10 +60,17 @@ void validate_on_leaves(std::span<Split> splits, const LabelSets& labels, const 
 /// hold for all points. Points and splits run in parallel, each on one thread; the result does not
 /// depend on executor.size(). Throws InvalidOption for an unknown metric or option.
 TuningResult tune(const Method& method, const OptionValues& fixed,
-                  std::span<const OptionValues> grid, const RawRows& raw,
+                  std::span<const OptionValues> grid, const Examples& raw,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
-                  RunControl& control);
+                  RunControl& control, std::span<const double> row_weights = {});
+
+/// The whole search on rows: grid, splits and extensions as the options say. Throws OutOfTimeLimit
+/// where `control` ends it.
+TuningResult search_rows(const Method& method, const OptionValues& fixed, const Examples& raw,
+                         const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
+                         std::span<const double> row_weights, const TuneOptions& options,
+                         Executor& executor, RunControl& control);
 
 /// The metrics of a model on rows that may have labels which it does not know.
 struct Evaluation {
@@ -52,6 +78,6 @@ struct Evaluation {
   std::size_t num_unknown_labels = 0;     // distinct labels that the model does not know
   std::size_t num_rows_with_unknown = 0;  // rows with one
 };
-Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor);
+Evaluation evaluate_model(const ModelParts& model, const Examples& raw, Executor& executor);
 
 }  // namespace margrove

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "margrove/control.hpp"
-#include "margrove/model.hpp"
+#include "margrove/results.hpp"
 
 namespace margrove {
 

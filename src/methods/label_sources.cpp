@@ -21,7 +21,7 @@ std::string reason_of(const std::string& name, const FormerTerms& former) {
 
 }  // namespace
 
-LeftOutLabels annotate(RawRows& raw, const Annotations& annotations) {
+LeftOutLabels annotate(Examples& raw, const Annotations& annotations) {
   LabelSets labels;
   LeftOutLabels left_out;
   std::vector<LabelId> terms;
@@ -51,7 +51,7 @@ LeftOutLabels annotate(RawRows& raw, const Annotations& annotations) {
   return left_out;
 }
 
-void use_terms(RawRows& raw, const LabelCodec& terms) {
+void use_terms(Examples& raw, const LabelCodec& terms) {
   LabelCodec codec;
   std::vector<LabelId> term_of(raw.codec.size());
   for (LabelId id = 0; id < raw.codec.size(); ++id) {
@@ -70,7 +70,7 @@ void use_terms(RawRows& raw, const LabelCodec& terms) {
   raw.codec = std::move(codec);
 }
 
-LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTerms& former,
+LeftOutLabels use_nodes(Examples& raw, const Hierarchy& hierarchy, const FormerTerms& former,
                         bool drops_unknown) {
   std::vector<std::optional<LabelId>> node_of(raw.codec.size());
   for (LabelId id = 0; id < raw.codec.size(); ++id) {

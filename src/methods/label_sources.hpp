@@ -20,14 +20,14 @@ struct LeftOutLabels {
 
 /// Replaces the labels of each row, which are objects, by the terms of these objects. Returns the
 /// rows without any term. Throws InvalidInput if no row has one. O(labels + terms).
-LeftOutLabels annotate(RawRows& raw, const Annotations& annotations);
+LeftOutLabels annotate(Examples& raw, const Annotations& annotations);
 
 /// Labels that are alternative ids of a term become this term. O(labels).
-void use_terms(RawRows& raw, const LabelCodec& terms);
+void use_terms(Examples& raw, const LabelCodec& terms);
 
 /// Numbers the labels as in the hierarchy. Labels that are no nodes are left out and returned if
 /// `drops_unknown`; if not, they throw InvalidInput naming the row. O(labels).
-LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTerms& former,
+LeftOutLabels use_nodes(Examples& raw, const Hierarchy& hierarchy, const FormerTerms& former,
                         bool drops_unknown);
 
 }  // namespace margrove

@@ -86,7 +86,7 @@ Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& execu
   return plan_of_part(run, data, labelled, executor, control);
 }
 
-std::string leave_out_unlabelled(RawRows& raw) {
+std::string leave_out_unlabelled(Examples& raw) {
   const std::vector<std::uint32_t> labelled = rows_with_label(raw.labels);
   if (labelled.empty()) return {};
   std::string warning = left_out(raw.source, labelled.size(), raw.num_rows());

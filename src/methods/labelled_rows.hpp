@@ -26,7 +26,7 @@ Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& execu
 
 /// The same of rows that a model with one label for each row is measured on. Returns the warning;
 /// empty: no row was left out.
-std::string leave_out_unlabelled(RawRows& raw);
+std::string leave_out_unlabelled(Examples& raw);
 
 /// Takes rows whose label is missing out of the validation rows, unless none would be left there.
 void validate_on_labelled(std::span<Split> splits, const LabelSets& labels);

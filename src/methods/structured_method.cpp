@@ -82,7 +82,7 @@ class StructuredRun final : public MethodRun {
                              writes_checkpoints(options.training());
     return plan;
   }
-  std::unique_ptr<Examples> read(const std::string& path, RunControl* control) const {
+  std::unique_ptr<StructuredExamples> read(const std::string& path, RunControl* control) const {
     return chosen()->read(shared_, path, control);
   }
 
@@ -103,9 +103,9 @@ class StructuredRun final : public MethodRun {
   OptionTable table_;                             // refers to shared_ and runs_
 };
 
-std::unique_ptr<Examples> read_examples(std::span<const OutputType> types,
-                                        const std::vector<std::string>& paths,
-                                        const OptionTable& options, RunControl* control) {
+std::unique_ptr<StructuredExamples> read_examples(std::span<const OutputType> types,
+                                                  const std::vector<std::string>& paths,
+                                                  const OptionTable& options, RunControl* control) {
   if (types[chosen_type(types, options)].form == ExampleForm::rows) return nullptr;
   require<InvalidOption>(paths.size() == 1, "method structured reads one file, but ", paths.size(),
                          " are given");

@@ -21,143 +21,16 @@
 
 namespace margrove {
 
-RawRows::RawRows(ReadRows rows, std::string name) : source(std::move(name)) {
-  std::visit(
-      [&](auto& data) {
-        labels = std::move(data.labels);
-        codec = std::move(data.codec);
-      },
-      rows);
-  if (auto* numbers = std::get_if<Dataset>(&rows)) {
-    X = std::move(numbers->X);
-    first_index = numbers->first_index;
-  } else if (auto* records = std::get_if<RecordDataset>(&rows)) {
-    kind = RowKind::records;
-    fields = std::move(records->fields);
-    selection = std::move(records->selection);
-  } else {
-    kind = RowKind::documents;
-    documents = std::move(std::get<TextDataset>(rows).documents);
-  }
-}
-
-RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
-                  RunControl* control, std::optional<Hierarchy>* hierarchy) {
-  ReadRows rows =
-      row_format_of(row_formats(), path, kind, options.format).read(path, options, control);
-  if (auto* records = std::get_if<RecordDataset>(&rows); records != nullptr && hierarchy) {
-    *hierarchy = std::move(records->hierarchy);
-  }
-  return {std::move(rows), path};
-}
-
 RowKind row_kind(const ModelParts& model) {
   if (model.records) return RowKind::records;
   return model.preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
                                                                      : RowKind::numbers;
 }
 
-RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
-  RawRows selected;
-  selected.kind = raw.kind;
-  if (raw.kind == RowKind::documents) {
-    selected.documents.reserve(rows.size());
-    for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
-  } else if (raw.kind == RowKind::records) {
-    selected.fields = select_rows(raw.fields, rows);
-    selected.selection = raw.selection;
-  } else {
-    selected.X = select_rows(raw.X.view(), rows);
-    selected.first_index = raw.first_index;
-  }
-  selected.labels = select_rows(raw.labels, rows);
-  selected.codec = raw.codec;
-  selected.views = raw.views;
-  selected.source = raw.source;
-  return selected;
-}
-
-std::string_view kind_name(RowKind kind) {
-  if (kind == RowKind::records) return "records";
-  return kind == RowKind::numbers ? "numbers" : "texts";
-}
-
-namespace {
-
-/// Throws unless `files` name each view of the model but the first exactly once.
-void check_names(const RawRows& raw, std::span<const ViewFile> files, std::span<const View> views) {
-  std::string names;
-  for (const View& view : views) names += concat(names.empty() ? "" : ", ", view.name);
-  const std::string the_model =
-      views.empty() ? std::string("the model has no views")
-                    : concat("the model has the views ", names, " (", raw.source, " is the first)");
-  for (const ViewFile& file : files) {
-    const auto has_name = [&](const auto& each) { return each.name == file.name; };
-    require(!views.empty() && std::any_of(views.begin() + 1, views.end(), has_name), file.path,
-            ": is given as view '", file.name, "', but ", the_model);
-    require(std::count_if(files.begin(), files.end(), has_name) == 1, "view '", file.name,
-            "' is given twice");
-  }
-  require(views.empty() || files.size() + 1 == views.size(), raw.source, ": comes with ",
-          files.size(), " further views, but ", the_model, "; give a file for each");
-}
-
-void check_rows(const RawRows& raw, const RawRows& part) {
-  require(part.num_rows() == raw.num_rows(), part.source, ": it has ", part.num_rows(),
-          " rows, but must have ", raw.num_rows(), " as ", raw.source);
-  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
-    const auto own = raw.labels[i];
-    for (const LabelId label : own.empty() ? own : part.labels[i]) {
-      const std::string& name = part.codec.name(label);
-      const auto id = raw.codec.find(name);
-      require(id && std::find(own.begin(), own.end(), *id) != own.end(), part.source, ": row ",
-              i + 1, ": label is '", name, "', but must be one that the row has in ", raw.source);
-    }
-  }
-}
-
-std::vector<RawRows> read_parts(const RawRows& raw, std::span<const ViewFile> files,
-                                RunControl* control) {
-  require(raw.kind == RowKind::numbers, raw.source, ": the rows are ", kind_name(raw.kind),
-          ", but only numbers can have further views");
-  std::vector<RawRows> parts;
-  for (const ViewFile& file : files) {
-    parts.push_back(read_rows(file.path, RowKind::numbers,
-                              {.first_index = given_first_index(raw.first_index)}, control));
-    check_rows(raw, parts.back());
-  }
-  return parts;
-}
-
-}  // namespace
-
-void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control) {
-  if (files.empty()) return;
-  const auto parts = read_parts(raw, files, control);
-  raw.views = {{std::string(kFirstView), 0, raw.X.num_columns()}};
-  std::vector<CsrView> rows{raw.X};
-  for (std::size_t k = 0; k < files.size(); ++k) {
-    const FeatureId begin = raw.views.back().end;
-    raw.views.push_back({files[k].name, begin, begin + parts[k].X.num_columns()});
-    rows.push_back(parts[k].X);
-  }
-  check_views(raw.views);
-  raw.X = side_by_side(rows, raw.views);
-}
-
-void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
-                         RunControl* control) {
-  check_names(raw, files, views);
-  if (views.empty()) return;
-  const auto parts = read_parts(raw, files, control);
-  raw.views.assign(views.begin(), views.end());
-  std::vector<CsrView> rows{raw.X};
-  for (const View& view : views.subspan(1)) {
-    const auto file = std::find_if(files.begin(), files.end(),
-                                   [&](const ViewFile& each) { return each.name == view.name; });
-    rows.push_back(parts[static_cast<std::size_t>(file - files.begin())].X);
-  }
-  raw.X = side_by_side(rows, raw.views);
+ReadOptions read_options(const ModelParts& model) {
+  return {.refuse_labels_alone = true,
+          .selection = model.records ? &model.records->selection : nullptr,
+          .first_index = given_first_index(model.preprocessing.first_index)};
 }
 
 namespace {
@@ -213,9 +86,10 @@ auto naming(const std::string& source, const Fit& fit) {
 
 }  // namespace
 
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
+Preprocessing fit_preprocessing(const Rows& rows, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric,
-                                std::span<const double> row_weights, RunControl* control) {
+                                std::span<const double> row_weights, RunControl* control,
+                                const std::string& source) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
   require<InvalidOption>(
@@ -227,12 +101,11 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
                          "and normalize");
   const TfidfOptions tfidf = tfidf_options(options);
   if (options.text) {
-    return naming(raw.source,
-                  [&] { return fit_texts(views_of(raw.documents), tfidf, true, control); });
+    return naming(source, [&] { return fit_texts(rows.documents(), tfidf, true, control); });
   }
-  if (options.tfidf) return fit_counts(raw.X, tfidf, control);
+  if (options.tfidf) return fit_counts(rows.numbers(), tfidf, control);
   if (options.normalize) return Preprocessing::unit_norm();
-  return fit_columns(raw.X, options.scale, row_weights, is_numeric, control);
+  return fit_columns(rows.numbers(), options.scale, row_weights, is_numeric, control);
 }
 
 namespace {
@@ -249,27 +122,61 @@ auto prepared_in_time(const std::string& source, RunControl* control, const Prep
   }
 }
 
-CsrMatrix applied(const Preprocessing& preprocessing, const RawRows& raw, RunControl* control) {
-  if (raw.kind == RowKind::documents) {
-    return weigh_texts(preprocessing, views_of(raw.documents), control);
+/// What `records` (of records, otherwise null) and `preprocessing` make of the rows.
+CsrMatrix applied(const RecordFeatures* records, const Preprocessing& preprocessing,
+                  const Rows& rows, RunControl* control) {
+  switch (rows.kind()) {
+    case RowKind::numbers:
+      return apply_to_numbers(preprocessing, rows.numbers(), control);
+    case RowKind::documents:
+      return weigh_texts(preprocessing, rows.documents(), control);
+    case RowKind::records:
+      break;
   }
-  return apply_to_numbers(preprocessing, raw.X, control);
+  CsrMatrix X = apply_records(*records, rows.documents(), rows.fields(), control);
+  if (preprocessing.kind == Preprocessing::Kind::none) return X;
+  return apply_to_numbers(preprocessing, X, control);
 }
 
-CsrMatrix preprocessed(const ModelParts& model, const RawRows& raw, RunControl* control) {
-  if (raw.kind != RowKind::records) return applied(model.preprocessing, raw, control);
-  CsrMatrix X = apply_records(*model.records, views_of(raw.fields.documents), raw.fields, control);
-  if (model.preprocessing.kind == Preprocessing::Kind::none) return X;
-  return apply_to_numbers(model.preprocessing, X, control);
+std::string columns_of(const RecordSelection& selection) {
+  std::string names;
+  for (const auto* part : {&selection.text, &selection.numeric, &selection.categorical}) {
+    for (const std::string& name : *part) names += concat(names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+void require_kind(const ModelParts& model, const Rows& rows, const std::string& source) {
+  const RowKind taken = row_kind(model);
+  require(taken == rows.kind(), source, source.empty() ? "" : ": ", "the rows are ",
+          kind_name(rows.kind()), ", but the model takes ", kind_name(taken));
+  const RecordSelection* given = rows.selection();
+  if (given == nullptr) return;
+  const RecordSelection& own = model.records->selection;
+  require(given->text == own.text && given->numeric == own.numeric &&
+              given->categorical == own.categorical,
+          source, source.empty() ? "" : ": ", "the rows have the columns ", columns_of(*given),
+          ", but the model takes ", columns_of(own));
 }
 
 }  // namespace
 
-CsrMatrix preprocess(const ModelParts& model, const RawRows& raw, RunControl* control) {
-  const RowKind taken = row_kind(model);
-  require(taken == raw.kind, raw.source, ": the rows are ", kind_name(raw.kind),
-          ", but the model takes ", kind_name(taken));
-  return prepared_in_time(raw.source, control, [&] { return preprocessed(model, raw, control); });
+CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source,
+                     RunControl* control) {
+  require_kind(model, rows, source);
+  return prepared_in_time(source, control, [&] {
+    return applied(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
+  });
+}
+
+FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows) {
+  if (rows.kind() == RowKind::numbers && model.preprocessing.keeps_rows()) {
+    require_kind(model, rows, {});
+    view_ = rows.numbers();
+  } else {
+    own_ = preprocess(model, rows);
+    view_ = own_;
+  }
 }
 
 TrainingSet PreparedRows::training_set() const {
@@ -289,20 +196,17 @@ TrainingSet PreparedRows::training_set() const {
 
 namespace {
 
-/// Records become rows of numbers, by features that are fitted on them.
-void to_numbers(RawRows& raw, const PreprocessingOptions& options, RunControl* control,
-                std::optional<RecordFeatures>& records) {
+/// The features of records.
+RecordFeatures fit_features(const Examples& raw, const PreprocessingOptions& options,
+                            RunControl* control) {
   require<InvalidOption>(!options.text && !options.tfidf,
                          "options text and tfidf: they are not for rows with named columns, of "
                          "which text_column becomes tf-idf features");
   validate(options);
-  const auto documents = views_of(raw.fields.documents);
-  records = naming(raw.source, [&] {
-    return fit_records(documents, raw.fields, raw.selection, tfidf_options(options), control);
+  return naming(raw.source, [&] {
+    return fit_records(views_of(raw.fields.documents), raw.fields, raw.selection,
+                       tfidf_options(options), control);
   });
-  raw.X = apply_records(*records, documents, raw.fields, control);
-  raw.fields = {};
-  raw.kind = RowKind::numbers;
 }
 
 /// The given row weights times those of the rows' labels; empty if there are neither.
@@ -329,7 +233,7 @@ void merge_rows(CsrMatrix& X, RunControl* control, PreparedRows& prepared) {
 }
 
 /// As prepare_rows(), but throws OutOfTime.
-PreparedRows prepare(RawRows raw, const Hierarchy* hierarchy, const PreprocessingOptions& options,
+PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, const PreprocessingOptions& options,
                      std::vector<double> row_weights, RunControl* control) {
   const bool has_terms = options.text || options.tfidf ||
                          (raw.kind == RowKind::records && !raw.selection.text.empty());
@@ -341,28 +245,35 @@ PreparedRows prepare(RawRows raw, const Hierarchy* hierarchy, const Preprocessin
   const std::size_t num_rows = prepared.labelled.labels.num_rows();
   prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
                                      std::move(row_weights), raw.source);
+  CsrMatrix X = std::move(raw.X);  // of the rows, unless they are documents
   std::vector<std::uint8_t> is_numeric;
-  if (raw.kind == RowKind::records) {
-    to_numbers(raw, options, control, prepared.records);
-    const auto [begin, end] = prepared.records->numeric_columns();
-    is_numeric.assign(raw.X.num_columns(), 0);
-    std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
-  }
   std::vector<FeatureId> columns;
-  if (raw.kind == RowKind::numbers && raw.views.empty() && !prepared.records &&
-      options.selects_columns) {
-    columns = columns_of_wide_rows(raw.X);
-    if (!columns.empty()) raw.X = select_columns(raw.X, columns);
+  if (raw.kind == RowKind::records) {
+    prepared.records = fit_features(raw, options, control);
+    X = apply_records(*prepared.records, views_of(raw.fields.documents), raw.fields, control);
+    raw.fields = {};
+    const auto [begin, end] = prepared.records->numeric_columns();
+    is_numeric.assign(X.num_columns(), 0);
+    std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
+  } else if (raw.kind == RowKind::numbers && raw.views.empty() && options.selects_columns) {
+    columns = columns_of_wide_rows(X);
+    if (!columns.empty()) X = select_columns(X, columns);
   }
+  const std::size_t num_given =
+      raw.kind == RowKind::documents ? raw.documents.size() : X.num_rows();
+  require(num_given == num_rows, raw.source, ": it has ", num_given, " rows, but labels of ",
+          num_rows);
   // Scales are fitted to the merged rows, so that weights and repetitions give the same bits; how
   // often a term occurs is counted in the rows as they are.
   const bool is_weighted = !prepared.row_weights.empty();
   const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
-  if (is_weighted && is_scaled) merge_rows(raw.X, control, prepared);
+  if (is_weighted && is_scaled) merge_rows(X, control, prepared);
+  const Rows rows = raw.kind == RowKind::documents ? Rows(raw.documents) : Rows(X);
   prepared.preprocessing =
-      fit_preprocessing(raw, options, is_numeric, prepared.row_weights, control);
-  prepared.X = prepared.preprocessing.keeps_rows() ? std::move(raw.X)
-                                                   : applied(prepared.preprocessing, raw, control);
+      fit_preprocessing(rows, options, is_numeric, prepared.row_weights, control, raw.source);
+  prepared.X = prepared.preprocessing.keeps_rows()
+                   ? std::move(X)
+                   : applied(nullptr, prepared.preprocessing, rows, control);
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {
@@ -378,7 +289,7 @@ PreparedRows prepare(RawRows raw, const Hierarchy* hierarchy, const Preprocessin
 
 }  // namespace
 
-PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+PreparedRows prepare_rows(Examples raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options, std::vector<double> row_weights,
                           RunControl* control) {
   const std::string source = raw.source;

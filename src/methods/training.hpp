@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/out_of_time.hpp"
-#include "data/row_formats.hpp"
+#include "data/examples.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/text_reader.hpp"
@@ -18,55 +18,10 @@
 
 namespace margrove {
 
-/// Rows before preprocessing: numbers, documents or records.
-struct RawRows {
-  RawRows() = default;
-  RawRows(ReadRows rows, std::string name);
-
-  RowKind kind = RowKind::numbers;
-  CsrMatrix X;                         // of numbers
-  std::uint32_t first_index = 1;       // of their file: that of column 0
-  std::vector<std::string> documents;  // of documents
-  RecordFields fields;                 // of records
-  RecordSelection selection;           // of records
-  LabelSets labels;
-  LabelCodec codec;
-  std::vector<View> views;  // of X; empty if there is only one
-  std::string source;       // for messages
-  std::size_t num_rows() const { return labels.num_rows(); }
-};
-/// Reads a file in the format that its name and the kind give (data/row_formats.hpp). If records
-/// have label paths, their hierarchy is written to `hierarchy`, unless that is null.
-RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
-                  RunControl* control = nullptr, std::optional<Hierarchy>* hierarchy = nullptr);
-/// SvmlightOptions::first_index for files that belong to rows whose column 0 has this index: 0 is
-/// that of all of them, while files of rows from 1 on may have a header and count from 0.
-inline std::optional<std::uint32_t> given_first_index(std::uint32_t first_index) {
-  return first_index == 0 ? std::optional(first_index) : std::nullopt;
-}
 /// The kind of rows that a model takes.
 RowKind row_kind(const ModelParts& model);
-/// As messages name it, in the plural: numbers, texts or records.
-std::string_view kind_name(RowKind kind);
-RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
-
-/// A file with further features of the same rows, in the same order.
-struct ViewFile {
-  std::string name;
-  std::string path;
-};
-inline constexpr std::string_view kFirstView = "main";
-/// Reads the files and puts their columns to the right of those of raw.X, which become the view
-/// kFirstView. Throws InvalidInput if raw does not hold numbers, if names repeat, or if a file has
-/// another number of rows, no features, or a label that its row does not have in raw. Rows of the
-/// file may have no label.
-void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
-/// The same for the rows of a model with these views (empty: a single view). raw has the first view
-/// and `files` the others in any order; features beyond the width of a view are dropped. Throws
-/// InvalidInput also if the names are not those of the model.
-void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
-                         RunControl* control = nullptr);
-
+/// Options to read labelled rows for the model; they refer to it.
+ReadOptions read_options(const ModelParts& model);
 /// The weights of rows in training, beside those that are given with the rows.
 struct RowWeightOptions {
   std::string class_weight = "none";
@@ -113,16 +68,34 @@ struct PreprocessingOptions : TfidfOptions {
 /// none instead of automatic.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
-/// is_numeric (empty: all) says which columns of raw.X are scaled, and row_weights (empty: all 1)
-/// how the rows count for it. Throws InvalidOption if more than one kind is set, and OutOfTime
-/// where `control` asks to end.
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
+/// Of documents and of numbers. is_numeric (empty: all) says which columns are scaled, and
+/// row_weights (empty: all 1) how the rows count for it; messages begin with `source`. Throws
+/// InvalidOption if more than one kind is set, and OutOfTime where `control` asks to end.
+Preprocessing fit_preprocessing(const Rows& rows, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric = {},
                                 std::span<const double> row_weights = {},
-                                RunControl* control = nullptr);
-/// The preprocessed rows. Throws InvalidInput if they are not of row_kind(model), and
-/// OutOfTimeLimit where `control` asks to end.
-CsrMatrix preprocess(const ModelParts& model, const RawRows& raw, RunControl* control = nullptr);
+                                RunControl* control = nullptr, const std::string& source = {});
+/// The rows as the model's predictor takes them. Throws InvalidInput if they are not of
+/// row_kind(model), and OutOfTimeLimit where `control` asks to end; messages begin with `source`,
+/// if there is one.
+CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source = {},
+                     RunControl* control = nullptr);
+inline CsrMatrix preprocess(const ModelParts& model, const Examples& examples,
+                            RunControl* control = nullptr) {
+  return preprocess(model, Rows(examples), examples.source, control);
+}
+/// The same. Rows of numbers that need no change are not copied: they must outlive the object.
+class FeatureRows {
+ public:
+  FeatureRows(const ModelParts& model, const Rows& rows);
+  FeatureRows(const FeatureRows&) = delete;
+  FeatureRows& operator=(const FeatureRows&) = delete;
+  const CsrView& matrix() const { return view_; }
+
+ private:
+  CsrMatrix own_;
+  CsrView view_;
+};
 
 /// The data that a TrainingSet refers to.
 struct PreparedRows {
@@ -142,7 +115,7 @@ struct PreparedRows {
 /// stand for repetitions. Throws what label_rows() throws, InvalidOption if options of terms are
 /// given, but rows are neither texts nor counts, InvalidInput for wrong weights, and OutOfTimeLimit
 /// where `control` asks to end.
-PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+PreparedRows prepare_rows(Examples raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options, std::vector<double> row_weights = {},
                           RunControl* control = nullptr);
 

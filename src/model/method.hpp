@@ -20,8 +20,8 @@
 #include "margrove/common_options.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/model.hpp"
 #include "margrove/options.hpp"
+#include "margrove/results.hpp"
 #include "model/plan.hpp"
 #include "model/training_set.hpp"
 
@@ -89,8 +89,8 @@ struct Method {
   /// For methods whose examples are not rows: reads them from files of their own format. Returns
   /// null if the method takes rows with these options. Throws OutOfTimeLimit where the control,
   /// which may be null, asks to end; its memory limit bounds lines.
-  std::function<std::unique_ptr<Examples>(const std::vector<std::string>& paths,
-                                          const OptionTable& options, RunControl* control)>
+  std::function<std::unique_ptr<StructuredExamples>(
+      const std::vector<std::string>& paths, const OptionTable& options, RunControl* control)>
       read_examples;
   /// The option that replaces the hierarchy if it is given; empty: there is none.
   std::string hierarchy_substitute;

@@ -12,7 +12,7 @@
 #include "linear/label_problems.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/model.hpp"
+#include "margrove/results.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {

@@ -17,7 +17,7 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/model.hpp"
+#include "margrove/results.hpp"
 
 namespace margrove {
 

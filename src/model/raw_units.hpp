@@ -2,7 +2,7 @@
 // Explanations and models of columns that were selected (Preprocessing::columns) and scaled
 // (Preprocessing::Kind::scale), in numbers and units of the user's columns.
 
-#include "margrove/model.hpp"
+#include "margrove/results.hpp"
 #include "margrove/tfidf.hpp"
 #include "model/linear_predictor.hpp"
 

@@ -20,11 +20,11 @@
 namespace margrove {
 
 /// Examples that are not rows, in the type of their reader's corpus.
-class Examples {
+class StructuredExamples {
  public:
   /// corpus.labels() becomes ModelParts::labels.
   template <class Corpus>
-  explicit Examples(Corpus corpus)
+  explicit StructuredExamples(Corpus corpus)
       : size_(corpus.size()), codec_(corpus.labels()), corpus_(std::move(corpus)) {}
 
   std::size_t size() const { return size_; }
@@ -48,16 +48,16 @@ struct ModelParts;
 /// with_intercept).
 struct TrainingSet {
   CsrView X;
-  const LabelSets* labels = nullptr;         // ids of `codec`
-  const LabelCodec* codec = nullptr;         // all labels of the hierarchy and of the data
-  const LabelGraph* hierarchy = nullptr;     // over the ids of `codec`; null: none was given
-  std::span<const double> row_weights;       // of each row's loss, >= 0; empty: all 1
-  std::span<const View> views;               // of X; empty: one source
-  std::span<const std::string> label_names;  // for people, in the order of `codec`; or none
-  const RecordFeatures* records = nullptr;   // of X, if rows were records
-  const Examples* examples = nullptr;        // instead of X and labels
-  std::string source = "training data";      // for messages
-  std::span<const std::string> warnings;     // of the rows, which begin those of the training
+  const LabelSets* labels = nullptr;             // ids of `codec`
+  const LabelCodec* codec = nullptr;             // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;         // over the ids of `codec`; null: none was given
+  std::span<const double> row_weights;           // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;                   // of X; empty: one source
+  std::span<const std::string> label_names;      // for people, in the order of `codec`; or none
+  const RecordFeatures* records = nullptr;       // of X, if rows were records
+  const StructuredExamples* examples = nullptr;  // instead of X and labels
+  std::string source = "training data";          // for messages
+  std::span<const std::string> warnings;         // of the rows, which begin those of the training
   /// Labels that count as having rows although no row has them, because later runs may add some.
   std::span<const LabelId> expected_labels;
   /// Methods that cannot continue an earlier run start anew and leave no state.

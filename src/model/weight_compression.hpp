@@ -7,14 +7,12 @@
 
 #include "base/tensors.hpp"
 #include "data/weight_matrix.hpp"
+#include "margrove/results.hpp"
 
 namespace margrove {
 
 struct ModelParts;
 
-/// How a weight is stored: in 4 bytes; in 2 bytes, as the upper half of a float32; or in one byte,
-/// as a multiple from -127 to 127 of a step that the weights of one feature share.
-enum class WeightPrecision { float32, bfloat16, int8 };
 template <>
 inline constexpr auto kEnumNames<WeightPrecision> = std::array{
     EnumName{WeightPrecision::float32, "float32"}, EnumName{WeightPrecision::bfloat16, "bfloat16"},

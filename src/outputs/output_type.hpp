@@ -35,8 +35,9 @@ class OutputRun {
   // Below, `options` are those that all types share.
   /// Null if the examples are rows. Throws what the type's reader throws, which asks the control,
   /// unless that is null.
-  virtual std::unique_ptr<Examples> read(const StructuredOptions& options, const std::string& path,
-                                         RunControl* control) const = 0;
+  virtual std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
+                                                   const std::string& path,
+                                                   RunControl* control) const = 0;
   /// See MethodRun.
   virtual MemoryEstimate memory(const StructuredOptions& options,
                                 const TrainingSet& data) const = 0;
@@ -104,8 +105,8 @@ template <class Options>
 class RowOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit RowOutputRun(RowTraining<Options> training) : training_(training) {}
-  std::unique_ptr<Examples> read(const StructuredOptions&, const std::string&,
-                                 RunControl*) const override {
+  std::unique_ptr<StructuredExamples> read(const StructuredOptions&, const std::string&,
+                                           RunControl*) const override {
     return nullptr;
   }
   MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
@@ -131,9 +132,10 @@ template <class Options, class Corpus>
 class FileOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit FileOutputRun(FileTraining<Options, Corpus> training) : training_(training) {}
-  std::unique_ptr<Examples> read(const StructuredOptions& options, const std::string& path,
-                                 RunControl* control) const override {
-    return std::make_unique<Examples>(training_.read(path, this->with(options), control));
+  std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
+                                           const std::string& path,
+                                           RunControl* control) const override {
+    return std::make_unique<StructuredExamples>(training_.read(path, this->with(options), control));
   }
   MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
     return training_.memory(this->with(options), corpus_of(options, data));

@@ -168,18 +168,17 @@ auto with_places(const std::string& lines, std::int64_t first, const Parse& pars
 
 }  // namespace
 
-RawRows read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
-                          const std::string& source, std::int64_t first) {
+Examples read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
+                           const std::string& source, std::int64_t first) {
   require(!rows.empty(), source, ": there are no rows, but there must be at least one");
   const RowKind kind = row_kind(model);
-  RawRows raw;
   if (kind == RowKind::documents) {
     TextDataset texts;
     for_each_row(rows, source, first, [&](const RowText& row) {
       texts.documents.push_back(document_of(row));
       texts.labels.append({});
     });
-    return {std::move(texts), source};
+    return examples_of(std::move(texts), source);
   }
   std::string lines;
   for_each_row(rows, source, first, [&](const RowText& row) {
@@ -196,7 +195,7 @@ RawRows read_request_rows(const ModelParts& model, std::span<const std::string_v
     return parse_jsonl(text, source,
                        {.selection = &model.records->selection, .labels_optional = true});
   });
-  raw = {std::move(read), source};
+  Examples raw = examples_of(std::move(read), source);
   require(raw.num_rows() == rows.size(), source, ": only ", raw.num_rows(), " of ", rows.size(),
           " rows could be read");
   return raw;

@@ -18,7 +18,7 @@ namespace margrove::serve {
 ///     labels, or {"features": {index: number}}, indices from 1 in any order.
 /// The first row has the number `first` in messages. Throws InvalidInput "SOURCE:number: ..." or
 /// "SOURCE:number:column: ...". At least one row.
-RawRows read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
-                          const std::string& source, std::int64_t first = 1);
+Examples read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
+                           const std::string& source, std::int64_t first = 1);
 
 }  // namespace margrove::serve

@@ -59,6 +59,10 @@ class Kind:
     in_cxx: str = ""  # as tests/support/cxx_door.cpp calls it
     has_not: tuple[str, ...] = ()  # actions, at no door
 
+    @property
+    def other_views(self) -> list[str]:
+        return ["other"] if "other" in self.files else []
+
 
 # The rows ----------------------------------------------------------------------------------------
 
@@ -157,7 +161,7 @@ KINDS = [
         ),
         in_python={name: [row[name] for row in RECORDS] for name in RECORDS[0]},
         wrong_in_python={name: [value] for name, value in WRONG_RECORD.items()},
-        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True,
+        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True, in_cxx="records",
     ),
     Kind(
         "records of JSON lines", {"rows": "".join(json.dumps(row) + "\n" for row in RECORDS)},
@@ -165,7 +169,7 @@ KINDS = [
         wrong=json.dumps(WRONG_RECORD) + "\n",
         fit=lambda: FlatLogisticRegression(**BY_COLUMNS).fit(RECORDS, LABELS),
         in_python=RECORDS, wrong_in_python=[WRONG_RECORD],
-        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True,
+        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True, in_cxx="records",
     ),
     Kind(
         "sentences", {"rows": column_file()}, ["--method", "structured"],
@@ -183,7 +187,7 @@ KINDS = [
             {"main": NUMBERS, "other": OTHER_VIEW}, LABELS
         ),
         in_python={"main": NUMBERS, "other": OTHER_VIEW},
-        wrong_in_python={"main": NUMBERS[:2], "other": OTHER_VIEW},
+        wrong_in_python={"main": NUMBERS[:2], "other": OTHER_VIEW}, in_cxx="views",
     ),
     Kind(
         "kernel values",
@@ -193,7 +197,7 @@ KINDS = [
         fit=lambda: SPNMKLClassifier(kernel="precomputed").fit(KERNEL, LABELS),
         in_python=KERNEL, wrong_in_python=np.full((1, 6), np.inf),
         in_http=[line.split(" ", 1)[1] for line in svmlight(KERNEL).splitlines()],
-        wrong_in_http="shoe 1:inf", has_not=("probabilities",),
+        wrong_in_http="shoe 1:inf", in_cxx="kernel", has_not=("probabilities",),
     ),
 ]  # fmt: skip
 
@@ -269,21 +273,23 @@ def http_answers(model: Path, rows: list[Any], action: str) -> Any:
     return [row["labels"] for row in answer["predictions"]]
 
 
-def cxx(*arguments: str) -> Any:
-    printed = subprocess.run([CXX, *arguments], capture_output=True, text=True, check=True).stdout
+def cxx(folder: Path, *arguments: str) -> Any:
+    printed = subprocess.run(
+        [CXX, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
     answer = json.loads(printed) if printed else {}
     if "error" in answer:
         raise RefusedError(answer["error"])
     return answer
 
 
-def cxx_answers(kind: Kind, model: Path, rows: Path, action: str) -> Any:
-    answer = cxx("answer", kind.in_cxx, str(model), str(rows))
+def cxx_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
+    answer = cxx(folder, action, "model", rows, *kind.other_views)
     if action == "explain":
-        return answer["explanation"]["label"], answer["explanation"]["score"]
+        return tuple(answer)
     if action == "probabilities":
-        return [float(np.float32(p)) for p in answer["probabilities"]]
-    return answer["labels"]
+        return [float(np.float32(p)) for p in answer]
+    return answer
 
 
 # What is compared --------------------------------------------------------------------------------
@@ -323,8 +329,8 @@ def expect_same_model(door: str, kind: Kind, model: Path) -> None:
         kind.fit().save(ours)
     else:
         assert kind.in_cxx, "the door does not take the rows"
-        cxx("train", kind.in_cxx, str(model.parent / "rows"), str(ours))
-    if kind.labels_apart:
+        cxx(model.parent, "train", kind.in_cxx, "rows", ours.name, *kind.other_views)
+    if kind.labels_apart and door == "python":
         assert without_label_column(ours) == without_label_column(model)
     else:
         assert ours.read_bytes() == model.read_bytes()
@@ -337,7 +343,7 @@ def answers(door: str, kind: Kind, model: Path, action: str) -> Any:
         assert kind.in_http is not None, "the door does not take the rows"
         return http_answers(model, kind.in_http, action)
     assert kind.in_cxx, "the door does not take the rows"
-    return cxx_answers(kind, model, model.parent / "rows", action)
+    return cxx_answers(kind, model.parent, "rows", action)
 
 
 def refused(door: str, kind: Kind, model: Path) -> None:
@@ -352,7 +358,7 @@ def refused(door: str, kind: Kind, model: Path) -> None:
         http_answers(model, [kind.wrong_in_http], "predict")
     else:
         assert kind.in_cxx, "the door does not take the rows"
-        cxx_answers(kind, model, wrong, "predict")
+        cxx_answers(kind, model.parent, "wrong", "predict")
 
 
 def refusal(door: str, kind: Kind, model: Path) -> str:
@@ -372,11 +378,7 @@ GAPS = {
     ("python", "kernel values", "train"): "the kernel has no column numbers there",
     ("http", "sentences", "*"): "the server takes no sentences",
     ("http", "views", "*"): "a request has one row, not one for each view",
-    ("c++", "records of CSV", "*"): "no public reader of records",
-    ("c++", "records of JSON lines", "*"): "no public reader of records",
     ("c++", "sentences", "*"): "no public training; predict_file() takes files alone",
-    ("c++", "views", "*"): "TrainingData and Rows have one view",
-    ("c++", "kernel values", "*"): "networks are read from files of the program alone",
 }
 
 

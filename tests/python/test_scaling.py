@@ -55,7 +55,7 @@ def test_a_scale_is_what_scikit_learn_calls_so(scale: str, scaler: Any) -> None:
 def test_robust_has_the_medians_of_scikit_learn() -> None:
     X, y = wine()
     own = FlatSVC(scale="robust").fit(X, y)
-    pointers, columns, values = (own.model_.preprocess_rows(csr(X))[k] for k in (1, 2, 3))
+    pointers, columns, values = (own.model_.preprocess(csr(X))[k] for k in (1, 2, 3))
     scaled = sp.csr_array((values, columns, pointers), shape=X.shape).toarray()
     theirs = RobustScaler(unit_variance=True).fit_transform(X)
     np.testing.assert_allclose(scaled, theirs, atol=0.1)
@@ -82,7 +82,7 @@ def test_sparse_rows_stay_sparse() -> None:
     assert FlatSVC().fit(X, y).model_.preprocessing == "none"
     model = FlatSVC(scale="standard").fit(X, y)
     assert model.model_.preprocessing == "scale"
-    assert len(model.model_.preprocess_rows(csr(X))[2]) == X.nnz
+    assert len(model.model_.preprocess(csr(X))[2]) == X.nnz
 
 
 def test_an_unknown_scale_is_refused() -> None:
@@ -143,9 +143,9 @@ def test_a_weight_is_a_repetition_of_raw_columns_too() -> None:
 def test_partial_fit_keeps_the_scale_of_its_first_rows() -> None:
     X, y = wine()
     model = HSVC(solver="sgd").partial_fit(X[::2], y[::2], classes=[0, 1, 2])
-    first = model.model_.preprocess_rows(csr(X))[3]
+    first = model.model_.preprocess(csr(X))[3]
     model.partial_fit(10 * X[1::2], y[1::2])
-    assert (model.model_.preprocess_rows(csr(X))[3] == first).all()
+    assert (model.model_.preprocess(csr(X))[3] == first).all()
 
 
 def test_kernels_of_a_network_see_the_columns_as_they_are() -> None:

@@ -1,9 +1,9 @@
 // What the C++ library answers, for tests/python/test_doors.py: only public headers are used.
 //
-//   cxx_door train numbers|texts ROWS MODEL     trains flat-lr with its defaults
-//   cxx_door answer numbers|texts MODEL ROWS    one JSON object: labels, probabilities, explanation
+//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel
+//   cxx_door ACTION MODEL ROWS [OTHER]          predict, probabilities or explain, as JSON
 //
-// An error of the library is printed as {"error": "..."}.
+// OTHER is the file of the view "other". An error of the library is printed as {"error": "..."}.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,47 +17,65 @@ namespace {
 using Json = nlohmann::json;
 using namespace margrove;
 
-Json answers(const Model& model, const Rows& rows) {
-  Json answer;
+using ViewFiles = std::vector<ExampleOptions::ViewFile>;
+
+Model trained(const std::string& kind, const std::string& rows, const ViewFiles& views) {
+  if (kind == "numbers") return train(FlatLrOptions{}, {.rows = read_examples(rows)});
+  if (kind == "texts") return train(FlatLrOptions{}, {.rows = read_text(rows)});
+  if (kind == "kernel") {
+    return train(SpnMklOptions{.network = "network"}, {.rows = read_examples(rows)});
+  }
+  if (kind == "views") {
+    return train(SpnMklOptions{},
+                 {.rows = read_examples(rows, {.views = views}), .calibration = 0.5});
+  }
+  const RecordSelection columns{
+      .text = {"title"}, .numeric = {"price"}, .categorical = {"colour"}, .label = "label"};
+  return train(FlatLrOptions{}, {.rows = read_examples(rows, {.columns = columns})});
+}
+
+Json labels(const Model& model, const Rows& rows) {
+  Json all = Json::array();
   const LabelSets predicted = model.predict(rows);
-  const std::vector<double> probabilities = model.probabilities(rows);
-  const std::size_t num_labels = model.labels().size();
   for (std::size_t i = 0; i < predicted.num_rows(); ++i) {
     Json names = Json::array();
     for (const LabelId label : predicted[i]) names.push_back(model.labels().name(label));
-    answer["labels"].push_back(names);
-    const auto row = probabilities.begin() + static_cast<std::ptrdiff_t>(i * num_labels);
-    answer["probabilities"].push_back(
-        *std::max_element(row, row + static_cast<std::ptrdiff_t>(num_labels)));
+    all.push_back(names);
   }
-  const Explanation explanation = model.explain(rows, 0, predicted[0][0]);
-  answer["explanation"] = {{"label", model.labels().name(explanation.label)},
-                           {"score", explanation.score}};
-  return answer;
+  return all;
+}
+
+/// Of the best label of each row.
+Json probabilities(const Model& model, const Rows& rows) {
+  Json best = Json::array();
+  const std::vector<double> all = model.probabilities(rows);
+  const auto num_labels = static_cast<std::ptrdiff_t>(model.labels().size());
+  for (auto row = all.begin(); row != all.end(); row += num_labels) {
+    best.push_back(*std::max_element(row, row + num_labels));
+  }
+  return best;
+}
+
+Json explanation(const Model& model, const Rows& rows) {
+  const Explanation explained = model.explain(rows, 0, model.predict(rows)[0][0]);
+  return {model.labels().name(explained.label), explained.score};
 }
 
 void run(const std::vector<std::string>& arguments) {
-  const std::string &verb = arguments.at(0), &kind = arguments.at(1);
+  const std::string& verb = arguments.at(0);
+  ViewFiles views;
+  const std::size_t num_fixed = verb == "train" ? 4 : 3;
+  if (arguments.size() > num_fixed) views.push_back({"other", arguments[num_fixed]});
   if (verb == "train") {
-    const std::string &rows = arguments.at(2), &path = arguments.at(3);
-    TrainingData data;
-    if (kind == "texts") {
-      data.rows = read_text(rows);
-    } else {
-      data.rows = read_svmlight(rows);
-    }
-    train(FlatLrOptions{}, std::move(data)).save(path);
+    trained(arguments.at(1), arguments.at(2), views).save(arguments.at(3));
     return;
   }
-  const Model model = Model::load(arguments.at(2));
-  const LabelCodec& labels = model.labels();
-  Json answer;
-  if (kind == "texts") {
-    answer = answers(model, read_text(arguments.at(3), {.codec = &labels}));
-  } else {
-    answer = answers(model, read_svmlight(arguments.at(3), {.codec = &labels}));
-  }
-  std::cout << answer << "\n";
+  const Model model = Model::load(arguments.at(1));
+  const Examples rows = model.read(arguments.at(2), views);
+  const auto answer = verb == "predict"         ? labels
+                      : verb == "probabilities" ? probabilities
+                                                : explanation;
+  std::cout << answer(model, rows) << "\n";
 }
 
 }  // namespace

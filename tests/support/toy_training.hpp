@@ -12,9 +12,9 @@
 namespace margrove::testing {
 
 /// Two groups of two classes. The group decides the sign of feature 0, the class that of feature 1.
-inline RawRows grouped_rows(std::size_t num_rows, std::uint64_t seed) {
+inline Examples grouped_rows(std::size_t num_rows, std::uint64_t seed) {
   Random random(seed);
-  RawRows raw;
+  Examples raw;
   raw.source = "toy";
   raw.X = CsrMatrix(4);
   const std::vector<std::string> names{"a1", "a2", "b1", "b2"};
@@ -49,7 +49,7 @@ inline Hierarchy groups() {
 }
 
 /// Columns are not scaled, so that tests can compare weights.
-inline ModelParts train(const std::string& name, const OptionValues& options, RawRows raw,
+inline ModelParts train(const std::string& name, const OptionValues& options, Examples raw,
                         const Hierarchy* hierarchy, int threads = 1) {
   const Method& method = find_method(name);
   const auto run = method.start();
@@ -63,7 +63,7 @@ inline ModelParts train(const std::string& name, const OptionValues& options, Ra
                      control);
 }
 
-inline double accuracy(const ModelParts& model, const RawRows& raw) {
+inline double accuracy(const ModelParts& model, const Examples& raw) {
   Executor executor(1);
   const LabelSets predicted = model.rows().predict(raw.X, executor);
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
@@ -75,9 +75,9 @@ inline double accuracy(const ModelParts& model, const RawRows& raw) {
 }
 
 /// A row has label l if it has feature l. If with_empty, a third of the rows have no label.
-inline RawRows multi_label_rows(std::size_t num_rows, bool with_empty) {
+inline Examples multi_label_rows(std::size_t num_rows, bool with_empty) {
   Random random(11);
-  RawRows raw;
+  Examples raw;
   raw.source = "toy";
   raw.X = CsrMatrix(3);
   for (const char* name : {"x", "y", "z"}) raw.codec.add(name);

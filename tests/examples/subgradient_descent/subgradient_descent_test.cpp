@@ -51,7 +51,7 @@ StructuredWeights subgradient_descent(const Model& model, const Psi& psi, Search
 }
 
 TEST(SubgradientDescent, comes_near_the_optimum_that_bcfw_proves) {
-  const RawRows raw = testing::grouped_rows(60, 3);
+  const Examples raw = testing::grouped_rows(60, 3);
   std::vector<std::uint32_t> labels;
   for (std::size_t i = 0; i < raw.num_rows(); ++i) labels.push_back(raw.labels[i][0]);
   const MultiClassModel model(raw.X, labels, 4);
@@ -64,7 +64,7 @@ TEST(SubgradientDescent, comes_near_the_optimum_that_bcfw_proves) {
 }
 
 TEST(SubgradientDescent, control_ends_it_with_a_reason) {
-  const RawRows raw = testing::grouped_rows(10, 3);
+  const Examples raw = testing::grouped_rows(10, 3);
   const MultiClassModel model(raw.X, std::vector<std::uint32_t>(10, 0), 4);
   RunControl control;
   control.interrupt();

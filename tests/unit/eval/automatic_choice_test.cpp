@@ -24,9 +24,9 @@ float noise(Random& random, double scale) { return static_cast<float>(scale * ra
 
 /// The signs of two features: labels "same" and "other" if they are equal or not, or the sign of
 /// the first one only.
-RawRows signs(std::size_t num_rows, bool is_product, double scale, std::uint64_t seed = 3) {
+Examples signs(std::size_t num_rows, bool is_product, double scale, std::uint64_t seed = 3) {
   Random random(seed);
-  RawRows raw;
+  Examples raw;
   raw.source = "signs";
   raw.codec = LabelCodec({"same", "other"});
   raw.X = CsrMatrix(2);
@@ -50,9 +50,9 @@ Hierarchy two_levels() {
 
 /// Rows whose label can be read off two signs; every third one also has the label "a1" if
 /// `several`.
-RawRows leaf_rows(std::size_t num_rows, double scale, bool several = false) {
+Examples leaf_rows(std::size_t num_rows, double scale, bool several = false) {
   Random random(5);
-  RawRows raw;
+  Examples raw;
   raw.source = "leaves";
   raw.codec = two_levels().codec;
   raw.X = CsrMatrix(3);
@@ -70,7 +70,7 @@ RawRows leaf_rows(std::size_t num_rows, double scale, bool several = false) {
   return raw;
 }
 
-AutomaticChoice choose(const RawRows& raw, const Hierarchy* hierarchy = nullptr,
+AutomaticChoice choose(const Examples& raw, const Hierarchy* hierarchy = nullptr,
                        const AutomaticOptions& options = {}, int threads = 1,
                        double memory_limit = 0, double seconds = 1e9) {
   Executor executor(threads);
@@ -291,7 +291,7 @@ TEST(AutomaticChoice, tries_hierarchical_methods_without_a_failure) {
 
 TEST(AutomaticChoice, depends_on_data_and_seed_but_not_on_threads) {
   const Hierarchy tree = two_levels();
-  const RawRows raw = leaf_rows(90, 0.8);
+  const Examples raw = leaf_rows(90, 0.8);
   const AutomaticChoice first = choose(raw, &tree, {.metric = "macro_f1", .seed = 7}, 1);
   const AutomaticChoice second = choose(raw, &tree, {.metric = "macro_f1", .seed = 7}, 3);
   ASSERT_EQ(first.candidates.size(), second.candidates.size());
@@ -315,7 +315,7 @@ TEST(AutomaticChoice, says_that_the_time_limit_left_nothing) {
 }
 
 TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {
-  const RawRows raw = signs(200, false, 0.3);
+  const Examples raw = signs(200, false, 0.3);
   RunControl control([](const Progress& progress) { return progress.done < 3; });
   AutomaticChoice choice =
       choose_automatically(raw, nullptr, {}, {}, 0, Executor::serial(), control);
@@ -332,7 +332,7 @@ TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {
 }
 
 TEST(AutomaticChoice, leaves_out_what_does_not_fit_into_memory) {
-  const RawRows raw = signs(200, false, 0.3);
+  const Examples raw = signs(200, false, 0.3);
   const AutomaticChoice choice = choose(raw, nullptr, {}, 1, 1e-4);
   EXPECT_THAT(choice.left_out, Contains(Field(&LeftOut::reason, HasSubstr("training would take"))));
   ASSERT_TRUE(choice.model);
@@ -346,7 +346,7 @@ TEST(AutomaticChoice, refuses_an_unknown_metric) {
 }
 
 TEST(ChosenModel, is_trained_on_all_rows) {
-  const RawRows raw = signs(200, false, 0.3);
+  const Examples raw = signs(200, false, 0.3);
   AutomaticChoice choice = choose(raw);
   RunControl control;
   const ModelParts model =

@@ -20,8 +20,8 @@ using ::testing::ThrowsMessage;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// The small model's rows; one has a label that nobody knows, one has none.
-RawRows labelled_rows() {
-  RawRows raw;
+Examples labelled_rows() {
+  Examples raw;
   raw.X = testing::small_rows();
   const LabelId cat = raw.codec.add("cat"), dog = raw.codec.add("dog"), cow = raw.codec.add("cow");
   raw.labels.append(std::vector<LabelId>{cat});
@@ -122,7 +122,7 @@ TEST_F(EvaluationTest, a_hierarchy_beside_that_of_the_model_is_refused) {
 }
 
 TEST_F(EvaluationTest, cells_of_tables_are_quoted_where_they_must) {
-  RawRows raw = labelled_rows();
+  Examples raw = labelled_rows();
   raw.codec = LabelCodec({"cat", "dog", "a \"cow\", black"});
   const EvaluatedRows evaluated = evaluated_rows(model_, raw, nullptr, nullptr, one_);
   EXPECT_THAT(per_label_csv(evaluated, nullptr),

@@ -26,9 +26,9 @@ LabelSets uneven_labels() {
   return labels;
 }
 
-RawRows noisy_rows(std::size_t num_rows) {
+Examples noisy_rows(std::size_t num_rows) {
   Random random(1);
-  RawRows raw;
+  Examples raw;
   raw.source = "toy";
   raw.codec = LabelCodec({"p", "q"});
   raw.X = CsrMatrix(3);
@@ -164,7 +164,7 @@ TEST(ParseGrid, wrong_texts_throw) {
 
 TuningResult tune_toy(Executor& executor, RunControl& control,
                       std::string_view metric = "accuracy") {
-  const RawRows raw = noisy_rows(60);
+  const Examples raw = noisy_rows(60);
   const std::vector<std::string> texts{"C=1e-6,0.1,10"};
   return tune(find_method("flat-svm"), {{"bias", "0"}}, parse_grid(texts), raw, nullptr, {},
               stratified_folds(raw.labels, 3, 0), metric, executor, control);
@@ -202,7 +202,7 @@ TEST(Tune, takes_the_smallest_loss) {
 }
 
 TEST(Tune, of_equal_means_the_first_wins) {
-  const RawRows raw = noisy_rows(30);
+  const Examples raw = noisy_rows(30);
   const std::vector<std::string> texts{"seed=1,2,3"};
   Executor executor(1);
   RunControl control;
@@ -217,7 +217,7 @@ TEST(Tune, wrong_options_and_metrics_throw_before_training) {
   RunControl control([](const Progress&) -> bool { throw std::logic_error("work was started"); });
   EXPECT_THAT(message_of([&] { tune_toy(executor, control, "beauty"); }),
               HasSubstr("metric is 'beauty', but must be one of accuracy"));
-  const RawRows raw = noisy_rows(30);
+  const Examples raw = noisy_rows(30);
   const std::vector<std::string> texts{"colour=red"};
   EXPECT_THAT(message_of([&] {
                 tune(find_method("flat-svm"), {}, parse_grid(texts), raw, nullptr, {},
@@ -234,7 +234,7 @@ TEST(Tune, an_interrupt_ends_it_with_that_stop) {
 }
 
 TEST(EvaluateModel, labels_the_model_does_not_know_are_counted_misses) {
-  const RawRows raw = noisy_rows(60);
+  const Examples raw = noisy_rows(60);
   const PreparedRows prepared = prepare_rows(raw, nullptr, {});
   const Method& method = find_method("flat-svm");
   const auto run = method.start();
@@ -243,7 +243,7 @@ TEST(EvaluateModel, labels_the_model_does_not_know_are_counted_misses) {
   const ModelParts model =
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
   const double before = evaluate_model(model, raw, executor).metrics.accuracy;
-  RawRows strange = raw;
+  Examples strange = raw;
   const LabelId unknown = strange.codec.add("r");
   LabelSets labels;
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {

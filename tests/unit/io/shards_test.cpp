@@ -306,7 +306,7 @@ TEST(Shards, with_other_labels_than_the_training_are_refused_by_merge) {
 
 TEST(Shards, many_that_are_missing_are_counted_after_eight) {
   const testing::ScratchFolder scratch;
-  RawRows raw;
+  Examples raw;
   raw.source = "many";
   raw.X = CsrMatrix(1);
   for (LabelId label = 0; label < 200; ++label) {

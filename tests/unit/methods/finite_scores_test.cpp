@@ -12,8 +12,8 @@ namespace margrove {
 namespace {
 
 /// Rows whose columns are so small that weights become large.
-RawRows small_columns() {
-  RawRows raw = testing::grouped_rows(60, 1);
+Examples small_columns() {
+  Examples raw = testing::grouped_rows(60, 1);
   CsrMatrix X(4);
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {
     const SparseRow row = raw.X.row(i);
@@ -86,7 +86,7 @@ TEST(FiniteScores, label_sets_have_them_or_name_the_row) {
            {"structured", {{"model", "multilabel-field"}, {"C", "1e6"}}},
            {"structured", {{"model", "hierarchy"}, {"C", "1e6"}}}}) {
     SCOPED_TRACE(name);
-    RawRows raw = testing::multi_label_rows(40, false);
+    Examples raw = testing::multi_label_rows(40, false);
     CsrMatrix small(3);
     for (std::size_t i = 0; i < raw.num_rows(); ++i) {
       const SparseRow row = raw.X.row(i);

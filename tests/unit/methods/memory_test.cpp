@@ -123,9 +123,9 @@ Shape with_sets(Shape shape) {
 std::string leaf_name(std::uint32_t label) { return "leaf" + std::to_string(label); }
 
 /// Half of a row's features are typical of its labels, the others are chance.
-RawRows rows_of(const Shape& shape) {
+Examples rows_of(const Shape& shape) {
   Random random(7);
-  RawRows raw;
+  Examples raw;
   raw.source = shape.name;
   raw.X = CsrMatrix(shape.columns);
   for (std::uint32_t l = 0; l < shape.labels; ++l) raw.codec.add(leaf_name(l));

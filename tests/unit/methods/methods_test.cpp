@@ -65,7 +65,7 @@ const std::vector<Case> kCases{
 
 TEST(Methods, separate_groups_and_keep_labels_without_data) {
   const Hierarchy hierarchy = groups();
-  const RawRows test = grouped_rows(200, 2);
+  const Examples test = grouped_rows(200, 2);
   for (const auto& [name, options] : kCases) {
     const ModelParts model = train(name, options, grouped_rows(200, 1), &hierarchy);
     EXPECT_GT(accuracy(model, test), 0.95) << name;
@@ -95,7 +95,7 @@ TEST(Methods, any_number_of_threads_writes_the_same_file) {
 
 TEST(Methods, saved_models_predict_the_same_bits) {
   const Hierarchy hierarchy = groups();
-  const RawRows test = grouped_rows(50, 4);
+  const Examples test = grouped_rows(50, 4);
   for (const auto& [name, options] : kCases) {
     const ModelParts model = train(name, options, grouped_rows(100, 3), &hierarchy);
     const std::string bytes = serialize_model(model);
@@ -148,7 +148,7 @@ TEST(Methods, nhsvm_with_leaf_weights_is_crammer_singer_at_C_over_sqrt_2) {
 }
 
 TEST(Methods, crammer_singer_reports_its_own_objective) {
-  const RawRows raw = grouped_rows(80, 6);
+  const Examples raw = grouped_rows(80, 6);
   const double C = 0.3;
   const ModelParts model =
       train("flat-svm", {{"multiclass", "crammer-singer"}, {"C", concat(C)}, {"tolerance", "1e-5"}},
@@ -183,7 +183,7 @@ TEST(Methods, lambda_is_C_in_other_words) {
 
 TEST(Methods, data_of_inner_labels_move_to_a_spawned_leaf_and_back) {
   const Hierarchy hierarchy = groups();
-  RawRows raw = grouped_rows(120, 8);
+  Examples raw = grouped_rows(120, 8);
   LabelSets with_inner;
   const LabelId inner = raw.codec.add("a");
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {  // a2 becomes "a itself"
@@ -203,8 +203,8 @@ TEST(Methods, data_of_inner_labels_move_to_a_spawned_leaf_and_back) {
 
 TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   const Hierarchy hierarchy = groups();
-  RawRows raw = grouped_rows(40, 9);
-  RawRows more = raw;
+  Examples raw = grouped_rows(40, 9);
+  Examples more = raw;
   more.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{50});
   more.labels.append({});
   const ModelParts with = train("nhsvm", {}, more, &hierarchy);
@@ -215,7 +215,7 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
 
 TEST(Methods, take_rows_without_a_label_as_empty_sets_where_they_declare_it) {
   const Hierarchy hierarchy = groups();
-  RawRows raw = grouped_rows(40, 9);
+  Examples raw = grouped_rows(40, 9);
   for (int copy = 0; copy < 10; ++copy) {
     raw.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{-50});
     raw.labels.append({});
@@ -237,7 +237,7 @@ TEST(Methods, take_rows_without_a_label_as_empty_sets_where_they_declare_it) {
 // A path with three groups has no weight left for its leaf.
 TEST(Methods, leaves_that_the_rule_leaves_without_weight_are_counted_in_a_warning) {
   Hierarchy hierarchy;
-  RawRows raw = grouped_rows(40, 9);
+  Examples raw = grouped_rows(40, 9);
   raw.codec = {};
   for (const char* name : {"a1", "a2", "b1", "b2"}) raw.codec.add(name);
   for (const char* group : {"A", "B", "C"}) hierarchy.codec.add(group);
@@ -253,7 +253,7 @@ TEST(Methods, leaves_that_the_rule_leaves_without_weight_are_counted_in_a_warnin
 
 TEST(Methods, crammer_singer_and_normalized_differences_refuse_rows_with_two_labels) {
   const Hierarchy hierarchy = groups();
-  RawRows raw = grouped_rows(10, 9);
+  Examples raw = grouped_rows(10, 9);
   raw.X.append_row({}, {});
   raw.labels.append(std::vector<LabelId>{0, 3});
   EXPECT_THAT(message_of([&] {
@@ -269,7 +269,7 @@ TEST(Methods, crammer_singer_and_normalized_differences_refuse_rows_with_two_lab
 }
 
 TEST(Methods, no_labels_at_all_is_an_error) {
-  RawRows raw;
+  Examples raw;
   raw.source = "toy";
   raw.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
   raw.labels.append({});
@@ -299,7 +299,7 @@ TEST(Methods, crammer_singer_takes_hinge_and_one_label_only) {
 // -------------------------------------------------------------------------
 
 TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
-  const RawRows raw = multi_label_rows(200, true);
+  const Examples raw = multi_label_rows(200, true);
   for (const char* name : {"flat-svm", "flat-lr"}) {
     for (const char* decision : {"threshold", "scut", "instance", "zero"}) {
       const ModelParts model = train(name, {{"C", "10"}, {"decision", decision}}, raw, nullptr);
@@ -312,7 +312,7 @@ TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
 }
 
 TEST(MultiLabel, every_row_gets_a_label_if_every_training_row_has_one) {
-  RawRows raw;
+  Examples raw;
   raw.source = "toy";
   raw.X = CsrMatrix(1);
   raw.codec = LabelCodec({"p", "q", "r", "s"});
@@ -346,8 +346,8 @@ TEST(MultiLabel, same_file_on_any_number_of_threads) {
 // ------------------------------------------------------------------------------------
 
 /// Two parts and two classes in each; a row has one class of either part.
-RawRows two_sets(std::size_t num_rows, std::uint64_t seed) {
-  RawRows raw = grouped_rows(num_rows, seed);
+Examples two_sets(std::size_t num_rows, std::uint64_t seed) {
+  Examples raw = grouped_rows(num_rows, seed);
   LabelSets sets;
   for (std::size_t i = 0; i < num_rows; ++i) {
     const LabelId k = raw.labels[i][0];
@@ -373,7 +373,7 @@ TEST(LabelSets, are_recovered_on_trees_and_graphs) {
     values.emplace_back("C", "100");
     const ModelParts model = train(name, values, two_sets(200, 1), &tree);
     EXPECT_GT(accuracy(model, two_sets(200, 2)), 0.95) << name;
-    const RawRows raw = multi_label_rows(200, false);
+    const Examples raw = multi_label_rows(200, false);
     const ModelParts on_graph = train(name, values, raw, &graph);
     EXPECT_EQ(accuracy(on_graph, raw), 1.0) << name;
     for (const ModelParts* each : {&model, &on_graph}) {
@@ -387,7 +387,7 @@ TEST(LabelSets, are_recovered_on_trees_and_graphs) {
 
 TEST(LabelSets, inner_labels_move_to_a_spawned_leaf_and_back) {
   const Hierarchy hierarchy = groups();
-  RawRows raw = two_sets(150, 3);
+  Examples raw = two_sets(150, 3);
   const LabelId inner = raw.codec.add("b");
   LabelSets sets;
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {  // b2 becomes "b itself"
@@ -402,7 +402,7 @@ TEST(LabelSets, inner_labels_move_to_a_spawned_leaf_and_back) {
 
 TEST(LabelSets, model_files_hold_the_decision_and_do_not_depend_on_threads) {
   const Hierarchy graph = overlapping_groups();
-  const RawRows raw = multi_label_rows(90, false);
+  const Examples raw = multi_label_rows(90, false);
   for (const auto& [name, options] : kLabelSetCases) {
     const std::string bytes = serialize_model(train(name, options, raw, &graph));
     const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
@@ -416,8 +416,8 @@ TEST(LabelSets, model_files_hold_the_decision_and_do_not_depend_on_threads) {
 
 /// Rows of two_sets(), of which 21 in 40 lack their second label: no label is the likelier answer,
 /// though F1 is better with it.
-RawRows noisy_sets(std::size_t num_rows, std::uint64_t seed) {
-  RawRows raw = two_sets(num_rows, seed);
+Examples noisy_sets(std::size_t num_rows, std::uint64_t seed) {
+  Examples raw = two_sets(num_rows, seed);
   LabelSets sets;
   for (std::size_t i = 0; i < num_rows; ++i) {
     const auto set = raw.labels[i];
@@ -429,7 +429,7 @@ RawRows noisy_sets(std::size_t num_rows, std::uint64_t seed) {
 
 TEST(LabelSets, the_offset_changes_the_decision_and_not_the_weights) {
   const Hierarchy tree = groups();
-  const RawRows raw = noisy_sets(400, 5);
+  const Examples raw = noisy_sets(400, 5);
   for (const char* name : {"hsvm", "nhsvm", "shared-svm"}) {
     const auto parts = [&](const char* decision, const char* metric = "micro-f1") {
       return parts_of(
@@ -450,7 +450,7 @@ TEST(LabelSets, the_offset_changes_the_decision_and_not_the_weights) {
 
 TEST(LabelSets, an_offset_is_tuned_where_rows_have_several_labels_only) {
   const Hierarchy tree = groups();
-  const RawRows raw = grouped_rows(60, 1);
+  const Examples raw = grouped_rows(60, 1);
   for (const char* name : {"hsvm", "nhsvm", "shared-svm"}) {
     EXPECT_EQ(parts_of(train(name, {}, raw, &tree)).decision.name(), "argmax") << name;
     EXPECT_EQ(message_of<InvalidOption>([&] {
@@ -497,8 +497,8 @@ TEST(Recursive, a_tolerance_that_rounding_does_not_allow_is_warned_of) {
 }
 
 /// Ten groups' rows with one more column, of seconds since 1970.
-RawRows rows_with_a_clock(std::size_t num_rows) {
-  RawRows raw = grouped_rows(num_rows, 1);
+Examples rows_with_a_clock(std::size_t num_rows) {
+  Examples raw = grouped_rows(num_rows, 1);
   CsrMatrix X;
   const FeatureId clock = raw.X.num_columns();
   for (std::size_t i = 0; i < raw.X.num_rows(); ++i) {
@@ -515,7 +515,7 @@ RawRows rows_with_a_clock(std::size_t num_rows) {
 
 TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
   const Hierarchy hierarchy = groups();
-  const RawRows raw = rows_with_a_clock(40);
+  const Examples raw = rows_with_a_clock(40);
   for (const Method& method : methods()) {
     // The one has examples of its own; kernels of such columns take minutes.
     if (method.name == "structured" || method.name.ends_with("mkl")) continue;
@@ -553,7 +553,7 @@ TEST(Training, stochastic_subgradients_never_claim_convergence) {
 
 TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edges) {
   const Hierarchy hierarchy = overlapping_groups();
-  const RawRows raw = multi_label_rows(200, false);
+  const Examples raw = multi_label_rows(200, false);
   for (const char* name : {"hr-svm", "hr-lr"}) {
     for (const char* dag : {"additive", "graph"}) {
       const ModelParts model = train(name, {{"C", "100"}, {"dag", dag}}, raw, &hierarchy);
@@ -589,7 +589,7 @@ class LabelGraphs : public ::testing::Test {
 };
 
 /// Scores of all rows and labels.
-std::vector<float> all_scores(const ModelParts& model, const RawRows& raw) {
+std::vector<float> all_scores(const ModelParts& model, const Examples& raw) {
   std::vector<float> scores(raw.num_rows() * model.labels.size());
   model.rows().scores(raw.X, 0, raw.num_rows(), scores);
   return scores;
@@ -597,7 +597,7 @@ std::vector<float> all_scores(const ModelParts& model, const RawRows& raw) {
 
 TEST_F(LabelGraphs, the_trees_edges_with_the_root_anchored_give_the_trees_answer) {
   const Hierarchy hierarchy = groups();
-  const RawRows raw = grouped_rows(120, 1);
+  const Examples raw = grouped_rows(120, 1);
   const std::string edges =
       file("root a\nb root\nroot c\nc c1\na a1\na2 a\nb b1\nb b2\n");  // in either order
   for (const char* name : {"hr-svm", "hr-lr"}) {
@@ -616,7 +616,7 @@ TEST_F(LabelGraphs, the_trees_edges_with_the_root_anchored_give_the_trees_answer
 }
 
 TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
-  const RawRows raw = grouped_rows(150, 2);
+  const Examples raw = grouped_rows(150, 2);
   const std::string pair = file("a1 a2\n");  // b1 and b2 stand alone
   for (const char* name : {"hr-svm", "hr-lr"}) {
     const ModelParts model =
@@ -636,7 +636,7 @@ TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
 }
 
 TEST_F(LabelGraphs, runs_without_a_gap_stall_without_a_warning) {
-  const RawRows raw = grouped_rows(150, 2);
+  const Examples raw = grouped_rows(150, 2);
   const ModelParts model = train("hr-lr", {{"label_graph", file("a1 a2\n")}}, raw, nullptr);
   EXPECT_TRUE(std::isnan(model.report.relative_gap));
   EXPECT_EQ(model.report.stop, Stop::stalled);
@@ -646,7 +646,7 @@ TEST_F(LabelGraphs, runs_without_a_gap_stall_without_a_warning) {
 TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) {
   // Two paths; c and c1 have no rows, c joins a1 and b1.
   const Hierarchy hierarchy = groups();
-  const RawRows raw = grouped_rows(150, 4);
+  const Examples raw = grouped_rows(150, 4);
   const std::string forest = file("a1 c\nc b1\na2 b2\nc c1\n");
   const ModelParts model =
       train("hr-lr", {{"label_graph", forest}, {"anchor", "0.5"}}, raw, &hierarchy);
@@ -662,14 +662,14 @@ TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) 
 }
 
 TEST_F(LabelGraphs, several_labels_a_row_are_recovered) {
-  const RawRows raw = multi_label_rows(200, false);
+  const Examples raw = multi_label_rows(200, false);
   const std::string graph = file("x y\n");
   const ModelParts model = train("hr-svm", {{"label_graph", graph}, {"C", "100"}}, raw, nullptr);
   EXPECT_EQ(accuracy(model, raw), 1.0);
 }
 
 TEST_F(LabelGraphs, an_anchor_pulls_towards_zero) {
-  const RawRows raw = grouped_rows(100, 6);
+  const Examples raw = grouped_rows(100, 6);
   const std::string graph = file("a1 a2\nb1 b2\n");
   const auto size = [&](const char* anchor) {
     double sum = 0;
@@ -682,7 +682,7 @@ TEST_F(LabelGraphs, an_anchor_pulls_towards_zero) {
 }
 
 TEST_F(LabelGraphs, wrong_files_and_options_throw_naming_them) {
-  const RawRows raw = grouped_rows(20, 1);
+  const Examples raw = grouped_rows(20, 1);
   const std::string graph = file("a1 a2\n"), unknown = file("a1 a2\na1 x\n");
   const auto option_error = [&](const OptionValues& options) {
     return message_of<InvalidOption>([&] { train("hr-lr", options, raw, nullptr); });
@@ -712,7 +712,7 @@ TEST_F(LabelGraphs, wrong_files_and_options_throw_naming_them) {
 // ------------------------------------------------------------------------------------
 
 TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
-  RawRows raw;
+  Examples raw;
   raw.source = "texts";
   raw.kind = RowKind::documents;
   raw.documents = {"red apple", "green apple tree", "fast car", "red car engine"};
@@ -729,7 +729,7 @@ TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
   const std::string bytes = serialize_model(model);
   const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
-  RawRows news = raw;
+  Examples news = raw;
   news.documents = {"apple", "engine", "", "car"};
   const CsrMatrix X = preprocess(read, news);
   const LabelSets predicted = read.rows().predict(X, executor);
@@ -737,7 +737,7 @@ TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
   EXPECT_THAT(predicted[1], ElementsAre(1));
   EXPECT_THAT(predicted[3], ElementsAre(1));
 
-  RawRows numbers = grouped_rows(2, 1);
+  Examples numbers = grouped_rows(2, 1);
   EXPECT_THAT(message_of([&] { preprocess(read, numbers); }),
               HasSubstr("toy: the rows are numbers, but the model takes texts"));
 }
@@ -753,7 +753,7 @@ TEST(Methods, sgd_and_bcfw_agree_on_real_sets_to_a_hundredth) {
     const auto edges = testing::data_file(std::string(folder) + "/hierarchy.txt");
     if (!rows || !edges) GTEST_SKIP() << "skipped: no data";
     const Hierarchy hierarchy = read_hierarchy(*edges);
-    const RawRows raw =
+    const Examples raw =
         read_rows(*rows, RowKind::numbers, {.codec = &hierarchy.codec, .known_labels_only = true});
     for (const char* method : {"hsvm", "nhsvm"}) {
       const FitReport bcfw = train(method, {{"C", C}}, raw, &hierarchy).report;
@@ -812,8 +812,8 @@ TEST(Preprocessing, a_network_of_kernels_keeps_the_numbers_of_the_columns) {
 }
 
 /// Column j of grouped rows times 10^(2 j), and an offset: what it stands for is the same.
-RawRows raw_columns(std::size_t num_rows, std::uint64_t seed) {
-  RawRows raw = grouped_rows(num_rows, seed);
+Examples raw_columns(std::size_t num_rows, std::uint64_t seed) {
+  Examples raw = grouped_rows(num_rows, seed);
   std::vector<FeatureId> columns{0, 1, 2, 3};
   CsrMatrix X(4);
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {
@@ -826,7 +826,7 @@ RawRows raw_columns(std::size_t num_rows, std::uint64_t seed) {
 }
 
 TEST(Preprocessing, every_method_of_rows_learns_raw_columns) {
-  const RawRows train_rows = raw_columns(150, 1), test_rows = raw_columns(100, 2);
+  const Examples train_rows = raw_columns(150, 1), test_rows = raw_columns(100, 2);
   const Hierarchy hierarchy = groups();
   for (const Method& method : methods()) {
     if (method.read_examples) continue;

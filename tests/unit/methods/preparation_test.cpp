@@ -22,8 +22,8 @@ using testing_clock::questions;
 
 constexpr std::size_t kStep = WorkMeter::kWorkBetweenQuestions;
 
-RawRows documents(std::size_t num_rows) {
-  RawRows raw;
+Examples documents(std::size_t num_rows) {
+  Examples raw;
   raw.kind = RowKind::documents;
   raw.source = "texts";
   for (std::size_t i = 0; i < num_rows; ++i) {
@@ -34,8 +34,8 @@ RawRows documents(std::size_t num_rows) {
 }
 
 /// A row with all labels and one with the first of them.
-RawRows many_labels(std::size_t num_labels) {
-  RawRows raw;
+Examples many_labels(std::size_t num_labels) {
+  Examples raw;
   raw.source = "labels";
   std::vector<LabelId> all;
   for (std::size_t k = 0; k < num_labels; ++k) all.push_back(raw.codec.add(concat("n", k)));
@@ -47,8 +47,8 @@ RawRows many_labels(std::size_t num_labels) {
   return raw;
 }
 
-RawRows records(std::size_t num_rows) {
-  RawRows raw = documents(num_rows);
+Examples records(std::size_t num_rows) {
+  Examples raw = documents(num_rows);
   raw.kind = RowKind::records;
   raw.source = "records";
   raw.fields.documents = std::move(raw.documents);
@@ -65,7 +65,7 @@ PreprocessingOptions of_texts() {
 }
 
 struct Case {
-  RawRows raw;
+  Examples raw;
   PreprocessingOptions options;
   std::vector<double> row_weights;
 };
@@ -121,7 +121,7 @@ TEST(Preparation, gives_the_same_rows_with_and_without_a_limit) {
 }
 
 TEST(Preparation, of_rows_for_a_model_ends_at_the_time_limit) {
-  const RawRows raw = documents(kStep);
+  const Examples raw = documents(kStep);
   ModelParts model;
   model.preprocessing = fit_preprocessing(raw, of_texts());
   RunControl control(nullptr, 1e-3 * 4.5, &counted_seconds);

@@ -241,7 +241,7 @@ const TopDownPredictor& top_down(const ModelParts& model) {
 
 TEST(TopDown, files_keep_beam_scores_and_threads_do_not_matter) {
   const Hierarchy hierarchy = testing::groups();
-  const RawRows raw = testing::grouped_rows(150, 3);
+  const Examples raw = testing::grouped_rows(150, 3);
   const ModelParts model = testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy);
   const std::string bytes = serialize_model(model);
   for (const int threads : {2, 5}) {
@@ -287,7 +287,7 @@ TEST(TopDown, a_file_without_a_scale_has_the_default) {
 
 TEST(TopDown, a_scale_is_learned_for_beams_and_the_weights_are_those_of_greedy) {
   const Hierarchy hierarchy = testing::groups();
-  const RawRows raw = testing::grouped_rows(150, 3);
+  const Examples raw = testing::grouped_rows(150, 3);
   const ModelParts greedy = testing::train("top-down-svm", {}, raw, &hierarchy);
   const ModelParts beam = testing::train("top-down-svm", {{"beam", "0"}}, raw, &hierarchy);
   EXPECT_EQ(top_down(greedy).scale(), kScale);
@@ -302,9 +302,9 @@ TEST(TopDown, a_scale_is_learned_for_beams_and_the_weights_are_those_of_greedy) 
 
 TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_their_parent) {
   const Hierarchy hierarchy = testing::groups();
-  const RawRows raw = testing::grouped_rows(120, 5);
+  const Examples raw = testing::grouped_rows(120, 5);
   const ModelParts model = testing::train("top-down-svm", {{"tolerance", "1e-7"}}, raw, &hierarchy);
-  RawRows below_a;
+  Examples below_a;
   below_a.source = "below a";
   below_a.codec = raw.codec;
   below_a.X = CsrMatrix(4);
@@ -327,7 +327,7 @@ TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_thei
 
 TEST(TopDown, inner_labels_forests_and_several_labels_are_learned) {
   const Hierarchy hierarchy = testing::groups();
-  RawRows raw = testing::grouped_rows(120, 8);
+  Examples raw = testing::grouped_rows(120, 8);
   const LabelId inner = raw.codec.add("a");
   LabelSets with_inner;
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {  // a2 becomes "a itself"
@@ -343,10 +343,10 @@ TEST(TopDown, inner_labels_forests_and_several_labels_are_learned) {
     const LabelId p = forest.codec.add(parent);
     forest.edges.push_back({p, forest.codec.add(child)});
   }
-  const RawRows rows = testing::grouped_rows(120, 9);
+  const Examples rows = testing::grouped_rows(120, 9);
   EXPECT_GT(testing::accuracy(testing::train("top-down-svm", {}, rows, &forest), rows), 0.95);
 
-  RawRows several = testing::multi_label_rows(200, false);
+  Examples several = testing::multi_label_rows(200, false);
   Hierarchy star;
   for (const char* child : {"x", "y", "z"}) {
     const LabelId p = star.codec.add("star");

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 /// Rows with one feature a leaf: all of b's rows look like c's, its sibling.
 struct Trained {
-  RawRows raw;
+  Examples raw;
   Hierarchy hierarchy;
   PreparedRows rows;
   ModelParts model;

@@ -26,7 +26,7 @@ std::string fault(const ModelParts& model, const Texts& rows, std::int64_t first
 }
 
 TEST(RequestRows, texts_may_have_line_ends) {
-  const RawRows raw =
+  const Examples raw =
       read_request_rows(small_text_model(), Texts{R"("sea\nfur")", R"({"text":"a\tb"})"}, "row");
   EXPECT_THAT(raw.documents, ElementsAre("sea\nfur", "a\tb"));
   EXPECT_EQ(raw.num_rows(), 2U);
@@ -35,7 +35,7 @@ TEST(RequestRows, texts_may_have_line_ends) {
 TEST(RequestRows, features_in_any_order_equal_the_line) {
   const Texts rows{R"({"features":{"3":1e-3,"1":0.1}})", R"("1:0.1 3:0.001")",
                    R"("cat 1:0.1 3:1e-3")", R"("")", R"({"features":{}})"};
-  const RawRows raw = read_request_rows(small_model(), rows, "row");
+  const Examples raw = read_request_rows(small_model(), rows, "row");
   for (const std::size_t i : {0U, 1U, 2U}) {
     EXPECT_THAT(raw.X.row(i).columns, ElementsAre(0, 2));
     EXPECT_THAT(raw.X.row(i).values, ElementsAre(0.1F, 0.001F));
@@ -45,7 +45,7 @@ TEST(RequestRows, features_in_any_order_equal_the_line) {
 }
 
 TEST(RequestRows, records_may_be_several_lines_and_lack_the_label) {
-  const RawRows raw =
+  const Examples raw =
       read_request_rows(small_record_model(),
                         Texts{"{\"size\":\n 1.5,\r\n\"colour\":\"red\"}", "{\"size\":2}"}, "row");
   ASSERT_EQ(raw.num_rows(), 2U);

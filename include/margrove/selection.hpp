@@ -1,0 +1,59 @@
+#pragma once
+// Options of the search for options, tune(), and of the choice of a method, choose().
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "margrove/api.hpp"
+#include "margrove/options.hpp"
+
+namespace margrove MARGROVE_API {
+
+/// How tune() measures.
+struct TuneOptions {
+  /// Values to try, for example "C=0.1,1,10", of one option each; all combinations are tried.
+  /// None: C from 0.01 to 100, and beyond while the best value is the smallest or the largest one.
+  std::vector<std::string> grid = {};
+  int folds = 0;       // of a cross-validation; 0: 3 unless holdout is given
+  double holdout = 0;  // instead of folds: share of each label's rows for validation
+  std::string metric;  // of `margrove evaluate`; empty: micro_f1
+  std::uint64_t split_seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("folds", &TuneOptions::folds, at_least(0),
+              "number of folds of a cross-validation; 0: 3 unless holdout is given"),
+        field("holdout", &TuneOptions::holdout, between(0, 1),
+              "instead of folds: share of each label's rows for validation"),
+        field("metric", &TuneOptions::metric, Choices{},
+              "metric to choose by; empty: micro_f1, of sentences token_accuracy, of trees las"),
+        field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
+    };
+  }
+};
+
+/// A combination of the grid.
+struct GridPoint {
+  std::vector<std::pair<std::string, std::string>> values;  // option and value
+  std::vector<double> scores;  // one per split; NaN if training did not finish
+  double mean = 0;
+};
+
+/// What choose() goes by.
+struct AutomaticOptions {
+  std::string metric;
+  std::uint64_t seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("metric", &AutomaticOptions::metric, Choices{},
+              "metric to choose by, one of those that tune knows; empty: accuracy, or micro_f1 "
+              "where a row has several labels or none"),
+        field("seed", &AutomaticOptions::seed, at_least(0),
+              "seed of the split of the rows and of training"),
+    };
+  }
+};
+
+}  // namespace margrove

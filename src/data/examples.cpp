@@ -1,0 +1,191 @@
+#include "data/examples.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "data/views.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+Examples::Examples(Dataset data)
+    : X(std::move(data.X)),
+      first_index(data.first_index),
+      labels(std::move(data.labels)),
+      codec(std::move(data.codec)) {}
+
+Examples::Examples(TextDataset data)
+    : kind(RowKind::documents),
+      documents(std::move(data.documents)),
+      labels(std::move(data.labels)),
+      codec(std::move(data.codec)) {}
+
+Examples examples_of(ReadRows rows, std::string source) {
+  Examples examples;
+  if (auto* records = std::get_if<RecordDataset>(&rows)) {
+    examples.kind = RowKind::records;
+    examples.selection = std::move(records->selection);
+    examples.fields = std::move(records->fields);
+    examples.labels = std::move(records->labels);
+    examples.codec = std::move(records->codec);
+    examples.hierarchy = std::move(records->hierarchy);
+  } else if (auto* texts = std::get_if<TextDataset>(&rows)) {
+    examples = std::move(*texts);
+  } else {
+    examples = std::get<Dataset>(std::move(rows));
+  }
+  examples.source = std::move(source);
+  return examples;
+}
+
+Rows::Rows(const Examples& examples)
+    : kind_(examples.kind),
+      X_(examples.X),
+      texts_(examples.texts()),
+      fields_(&examples.fields),
+      selection_(examples.kind == RowKind::records ? &examples.selection : nullptr) {}
+
+std::vector<std::string_view> Rows::documents() const {
+  if (!text_views_.empty()) return {text_views_.begin(), text_views_.end()};
+  return {texts_.begin(), texts_.end()};
+}
+
+Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
+                   RunControl* control) {
+  const RowFormat& format = row_format_of(row_formats(), path, kind, options.format);
+  return examples_of(format.read(path, options, control), path);
+}
+
+Examples read_examples(const std::string& path, const ExampleOptions& options,
+                       RunControl* control) {
+  const bool are_records = options.columns != RecordSelection();
+  require<InvalidOption>(!are_records || !options.text,
+                         "options columns and text are both given, but rows are either records or "
+                         "documents");
+  require<InvalidOption>(are_records || options.ignored_columns.empty(),
+                         "option ignored_columns is given, but no columns, which it is for");
+  if (are_records) options.columns.check();
+  const ColumnPatterns patterns{options.ignored_columns};
+  const RowKind kind = are_records    ? RowKind::records
+                       : options.text ? RowKind::documents
+                                      : RowKind::numbers;
+  Examples examples = read_rows(path, kind,
+                                {.codec = options.codec,
+                                 .known_labels_only = options.known_labels_only,
+                                 .refuse_labels_alone = true,
+                                 .selection = are_records ? &options.columns : nullptr,
+                                 .patterns = are_records ? &patterns : nullptr,
+                                 .labels_optional = options.labels_optional,
+                                 .format = options.format},
+                                control);
+  read_views(examples, options.views, control);
+  return examples;
+}
+
+Examples select_rows(const Examples& raw, std::span<const std::uint32_t> rows) {
+  Examples selected;
+  selected.kind = raw.kind;
+  if (raw.kind == RowKind::documents) {
+    selected.documents.reserve(rows.size());
+    for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
+  } else if (raw.kind == RowKind::records) {
+    selected.fields = select_rows(raw.fields, rows);
+    selected.selection = raw.selection;
+  } else {
+    selected.X = select_rows(raw.X.view(), rows);
+    selected.first_index = raw.first_index;
+  }
+  selected.labels = select_rows(raw.labels, rows);
+  selected.codec = raw.codec;
+  selected.hierarchy = raw.hierarchy;
+  selected.views = raw.views;
+  selected.source = raw.source;
+  return selected;
+}
+
+std::string_view kind_name(RowKind kind) {
+  if (kind == RowKind::records) return "records";
+  return kind == RowKind::numbers ? "numbers" : "texts";
+}
+
+namespace {
+
+/// Throws unless `files` name each view of the model but the first exactly once.
+void check_names(const Examples& raw, std::span<const ViewFile> files,
+                 std::span<const View> views) {
+  std::string names;
+  for (const View& view : views) names += concat(names.empty() ? "" : ", ", view.name);
+  const std::string the_model =
+      views.empty() ? std::string("the model has no views")
+                    : concat("the model has the views ", names, " (", raw.source, " is the first)");
+  for (const ViewFile& file : files) {
+    const auto has_name = [&](const auto& each) { return each.name == file.name; };
+    require(!views.empty() && std::any_of(views.begin() + 1, views.end(), has_name), file.path,
+            ": is given as view '", file.name, "', but ", the_model);
+    require(std::count_if(files.begin(), files.end(), has_name) == 1, "view '", file.name,
+            "' is given twice");
+  }
+  require(views.empty() || files.size() + 1 == views.size(), raw.source, ": comes with ",
+          files.size(), " further views, but ", the_model, "; give a file for each");
+}
+
+void check_rows(const Examples& raw, const Examples& part) {
+  require(part.num_rows() == raw.num_rows(), part.source, ": it has ", part.num_rows(),
+          " rows, but must have ", raw.num_rows(), " as ", raw.source);
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    const auto own = raw.labels[i];
+    for (const LabelId label : own.empty() ? own : part.labels[i]) {
+      const std::string& name = part.codec.name(label);
+      const auto id = raw.codec.find(name);
+      require(id && std::find(own.begin(), own.end(), *id) != own.end(), part.source, ": row ",
+              i + 1, ": label is '", name, "', but must be one that the row has in ", raw.source);
+    }
+  }
+}
+
+std::vector<Examples> read_parts(const Examples& raw, std::span<const ViewFile> files,
+                                 RunControl* control) {
+  require(raw.kind == RowKind::numbers, raw.source, ": the rows are ", kind_name(raw.kind),
+          ", but only numbers can have further views");
+  std::vector<Examples> parts;
+  for (const ViewFile& file : files) {
+    parts.push_back(read_rows(file.path, RowKind::numbers,
+                              {.first_index = given_first_index(raw.first_index)}, control));
+    check_rows(raw, parts.back());
+  }
+  return parts;
+}
+
+}  // namespace
+
+void read_views(Examples& raw, std::span<const ViewFile> files, RunControl* control) {
+  if (files.empty()) return;
+  const auto parts = read_parts(raw, files, control);
+  raw.views = {{std::string(kFirstView), 0, raw.X.num_columns()}};
+  std::vector<CsrView> rows{raw.X};
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const FeatureId begin = raw.views.back().end;
+    raw.views.push_back({files[k].name, begin, begin + parts[k].X.num_columns()});
+    rows.push_back(parts[k].X);
+  }
+  check_views(raw.views);
+  raw.X = side_by_side(rows, raw.views);
+}
+
+void read_views_of_model(Examples& raw, std::span<const ViewFile> files,
+                         std::span<const View> views, RunControl* control) {
+  check_names(raw, files, views);
+  if (views.empty()) return;
+  const auto parts = read_parts(raw, files, control);
+  raw.views.assign(views.begin(), views.end());
+  std::vector<CsrView> rows{raw.X};
+  for (const View& view : views.subspan(1)) {
+    const auto file = std::find_if(files.begin(), files.end(),
+                                   [&](const ViewFile& each) { return each.name == view.name; });
+    rows.push_back(parts[static_cast<std::size_t>(file - files.begin())].X);
+  }
+  raw.X = side_by_side(rows, raw.views);
+}
+
+}  // namespace margrove
