@@ -101,7 +101,6 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
   preprocessing.scale = parse_enum<ColumnScale>("scale", scale);
-  preprocessing.text = rows.examples.kind == RowKind::documents;
   Examples raw = rows.examples;
   const AutomaticOptions options{.metric = metric, .seed = seed};
   std::optional<AutomaticChoice> choice;

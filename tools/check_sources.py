@@ -7,7 +7,9 @@ standard library's random distributions, which differ between implementations; a
 count) without a comment `Longer than 60 lines: REASON` on the line before it; in tests/ anything
 that reads the time, because a busy machine changes it (counted_clock.py and counted_seconds.hpp
 advance by calls); a constant of a source file of src/ that has the name of a constant of a header,
-which it would hide from files that are compiled with it. Warnings: files of more than 500 lines.
+which it would hide from files that are compiled with it; a decision by the kind of rows outside
+DECIDE_BY_KIND, because front ends pass rows of any kind on in the same way. Warnings: files of more
+than 500 lines.
 """
 
 import ast
@@ -36,6 +38,27 @@ READS_TIME = re.compile(
     r"\btime\.(?:time|monotonic|perf_counter|process_time)(?:_ns)?\b|\bgetrusage\b|\btimeit\b"
     r"|\bos\.times\b|\b(?:steady|system|high_resolution)_clock\b|\bstd::clock\b"
 )
+
+
+# Readers of formats (src/data), and where rows become numbers.
+KIND_OF_ROWS = re.compile(r"(?:[!=]=|\bcase) RowKind::")
+DECIDE_BY_KIND = {
+    "include/margrove/examples.hpp",
+    "src/methods/training.cpp",
+    "src/serve/request_rows.cpp",
+    "src/cli/record_arguments.cpp",
+}
+
+
+def decisions_by_kind(file: Path, text: str) -> list[str]:
+    """The decisions by the kind of rows in a file that may make none, one line each."""
+    if file.as_posix() in DECIDE_BY_KIND or file.parts[:2] == ("src", "data"):
+        return []
+    return [
+        f"{file}:{number}: decides by the kind of rows, which DECIDE_BY_KIND alone may"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if KIND_OF_ROWS.search(without_comments(line))
+    ]
 
 
 def without_comments(line: str) -> str:
@@ -139,6 +162,7 @@ def main() -> int:
                 ]
             if folder in {"include", "src", "python"}:
                 errors += long_functions(file, text)
+                errors += decisions_by_kind(file, text)
             if folder in {"include", "src"}:
                 library[file] = text
             if folder in {"include", "src"} and file.parts[:2] != ("src", "cli"):

@@ -102,7 +102,7 @@ struct ExampleOptions {
   bool text = false;
   /// Rows are records, of which these columns are read.
   RecordSelection columns = {};
-  std::vector<std::string> ignored_columns = {};  // that no pattern takes; may be patterns
+  std::vector<std::string> ignore_columns = {};  // that no pattern takes; may be patterns
   /// Of rows of numbers, whose own view is called "main".
   std::vector<ViewFile> views = {};
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it

@@ -247,6 +247,7 @@ def expected_calibration_error(
 def risk_coverage(
     truth: Sets, predicted: Sets, confidences: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]: ...
+
 class Rows:
     @overload
     def __init__(self, records: Records, selection: _Selection) -> None: ...

@@ -39,10 +39,6 @@ std::unique_ptr<MethodRun> start(const Method& method, const OptionValues& value
 PreprocessingOptions preprocessing_of(const TrainingData& data) {
   PreprocessingOptions options;
   static_cast<TfidfOptions&>(options) = data.tfidf;
-  require<InvalidOption>(data.rows.kind == RowKind::numbers || data.scaling == RowScaling::none,
-                         "option scaling is given, which is for rows of numbers, but the rows are ",
-                         kind_name(data.rows.kind));
-  options.text = data.rows.kind == RowKind::documents;
   options.tfidf = data.scaling == RowScaling::tfidf;
   options.normalize = data.scaling == RowScaling::unit_norm;
   options.scale = data.column_scale;

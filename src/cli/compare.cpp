@@ -151,16 +151,12 @@ class Compare final : public Command {
  private:
   Examples read_truth() const {
     const std::optional<RecordSelection> selection = records_.selection();
-    const ColumnPatterns patterns = records_.patterns();
+    const ColumnPatterns patterns = selection ? records_.patterns(*selection) : ColumnPatterns();
     const std::string format = records_.format();
     require<InvalidOption>(!text_ || !selection, "option text is given, but columns are selected");
     require<InvalidOption>(!records_.has_ids(),
                            "option id_column is given, but compare reads no annotations");
-    const bool is_text = text_ || format == "text" || format == "annif";
-    return read_rows(truth_path_,
-                     selection ? RowKind::records
-                     : is_text ? RowKind::documents
-                               : RowKind::numbers,
+    return read_rows(truth_path_, records_.row_kind(text_),
                      {.selection = selection ? &*selection : nullptr,
                       .patterns = selection ? &patterns : nullptr,
                       .format = format,

@@ -143,30 +143,19 @@ std::optional<RecordSelection> RecordArguments::selection() const {
       selection.has_labels(),
       "options label_column, id_column, path_columns and path_column: none is given, but "
       "one must name the labels");
-  require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
-                         "option label_separator is given, but path_columns have one path");
   return selection;
 }
 
-ColumnPatterns RecordArguments::patterns() const {
-  const RecordOptions given = options();
-  ColumnPatterns patterns{names_of("ignore_columns", given.ignore_columns)};
-  if (patterns.ignored.empty()) return patterns;
-  bool has_pattern = false;
-  for (const auto& names : {names_of("text_column", given.text_column),
-                            names_of("numeric_columns", given.numeric_columns),
-                            names_of("categorical_columns", given.categorical_columns)}) {
-    for (const std::string& name : names) {
-      has_pattern = has_pattern || is_column_pattern(name);
-      require<InvalidOption>(std::ranges::count(patterns.ignored, name) == 0,
-                             "option ignore_columns has '", name,
-                             "', which is selected, but no column may be both");
-    }
-  }
-  require<InvalidOption>(has_pattern,
-                         "option ignore_columns is given, but the selected columns are named one "
-                         "by one, without a pattern such as '*'");
+ColumnPatterns RecordArguments::patterns(const RecordSelection& selection) const {
+  ColumnPatterns patterns{names_of("ignore_columns", options().ignore_columns)};
+  check_patterns(selection, patterns);
   return patterns;
+}
+
+RowKind RecordArguments::row_kind(bool is_text) const {
+  if (selection()) return RowKind::records;
+  const std::string given = format();
+  return is_text || given == "text" || given == "annif" ? RowKind::documents : RowKind::numbers;
 }
 
 std::optional<std::uint32_t> RecordArguments::first_index(RowKind kind) const {

@@ -29,9 +29,10 @@ class RecordArguments {
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
   /// selections that contradict each other or the format.
   std::optional<RecordSelection> selection() const;
-  /// What patterns among the selected names may stand for. Throws InvalidOption for ignored columns
-  /// without a pattern.
-  ColumnPatterns patterns() const;
+  /// What patterns among the selected names may stand for. Throws as check_patterns().
+  ColumnPatterns patterns(const RecordSelection& selection) const;
+  /// The kind of rows that the options describe; is_text: another option says that they are texts.
+  RowKind row_kind(bool is_text) const;
   bool are_given() const { return !given_.values().empty(); }
   /// Whether a column has the ids of objects that have annotations instead of labels.
   bool has_ids() const { return !options().id_column.empty(); }

@@ -129,11 +129,9 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 
 Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control) {
   const std::optional<RecordSelection> selection = records_.selection();
-  const ColumnPatterns patterns = records_.patterns();
+  const ColumnPatterns patterns = selection ? records_.patterns(*selection) : ColumnPatterns();
   const std::string format = records_.format();
-  const RowKind kind = selection              ? RowKind::records
-                       : preprocessing().text ? RowKind::documents
-                                              : RowKind::numbers;
+  const RowKind kind = records_.row_kind(preprocessing().text);
   try {
     return read_rows(data_path_, kind,
                      {.codec = codec,

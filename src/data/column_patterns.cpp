@@ -149,4 +149,20 @@ std::string list_of_columns(std::span<const std::string> columns) {
   return columns.size() > kMaxNames ? names + ", ..." : names;
 }
 
+void check_patterns(const RecordSelection& selection, const ColumnPatterns& patterns) {
+  if (patterns.ignored.empty()) return;
+  bool has_pattern = false;
+  for (const auto* names : {&selection.text, &selection.numeric, &selection.categorical}) {
+    for (const std::string& name : *names) {
+      has_pattern = has_pattern || is_column_pattern(name);
+      require<InvalidOption>(std::ranges::count(patterns.ignored, name) == 0,
+                             "option ignore_columns has '", name,
+                             "', which is selected, but no column may be both");
+    }
+  }
+  require<InvalidOption>(has_pattern,
+                         "option ignore_columns is given, but the selected columns are named one "
+                         "by one, without a pattern such as '*'");
+}
+
 }  // namespace margrove

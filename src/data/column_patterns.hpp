@@ -23,6 +23,10 @@ bool fits_pattern(std::string_view pattern, std::string_view name);
 RecordSelection expand_patterns(const RecordSelection& given, const ColumnPatterns& patterns,
                                 std::span<const std::string> columns, const std::string& source);
 
+/// Throws InvalidOption for ignored columns that are selected, or without a pattern that could take
+/// them.
+void check_patterns(const RecordSelection& selection, const ColumnPatterns& patterns);
+
 /// "'a', 'b'" for messages, the first ones of many.
 std::string list_of_columns(std::span<const std::string> columns);
 

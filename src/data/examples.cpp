@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/column_patterns.hpp"
 #include "data/views.hpp"
 #include "margrove/errors.hpp"
 
@@ -63,10 +64,9 @@ Examples read_examples(const std::string& path, const ExampleOptions& options,
   require<InvalidOption>(!are_records || !options.text,
                          "options columns and text are both given, but rows are either records or "
                          "documents");
-  require<InvalidOption>(are_records || options.ignored_columns.empty(),
-                         "option ignored_columns is given, but no columns, which it is for");
   if (are_records) options.columns.check();
-  const ColumnPatterns patterns{options.ignored_columns};
+  const ColumnPatterns patterns{options.ignore_columns};
+  check_patterns(options.columns, patterns);
   const RowKind kind = are_records    ? RowKind::records
                        : options.text ? RowKind::documents
                                       : RowKind::numbers;

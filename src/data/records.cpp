@@ -14,6 +14,8 @@ void RecordSelection::check() const {
   require<InvalidOption>(kinds <= 1,
                          "options label_column, path_column and path_columns: more than one is "
                          "given, but only one may name the labels");
+  require<InvalidOption>(label_separator.empty() || path_levels.empty(),
+                         "option label_separator is given, but path_columns have one path");
   if (has_paths()) require_path_separator(separator);
 }
 

@@ -233,8 +233,9 @@ void merge_rows(CsrMatrix& X, RunControl* control, PreparedRows& prepared) {
 }
 
 /// As prepare_rows(), but throws OutOfTime.
-PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, const PreprocessingOptions& options,
+PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
                      std::vector<double> row_weights, RunControl* control) {
+  options.text = options.text || raw.kind == RowKind::documents;
   const bool has_terms = options.text || options.tfidf ||
                          (raw.kind == RowKind::records && !raw.selection.text.empty());
   if (!has_terms) require_no_terms(options);

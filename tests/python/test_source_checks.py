@@ -94,6 +94,17 @@ def test_constants_that_hide_one_of_a_header_are_found() -> None:
     ]
 
 
+def test_decisions_by_the_kind_of_rows_are_found() -> None:
+    text = "if (a) return;\nif (rows.kind() == RowKind::records) b();\n  case RowKind::numbers:\n"
+    assert check_sources.decisions_by_kind(Path("src/cli/x.cpp"), text) == [
+        "src/cli/x.cpp:2: decides by the kind of rows, which DECIDE_BY_KIND alone may",
+        "src/cli/x.cpp:3: decides by the kind of rows, which DECIDE_BY_KIND alone may",
+    ]
+    assert check_sources.decisions_by_kind(Path("src/data/x.cpp"), text) == []
+    assert check_sources.decisions_by_kind(Path("src/methods/training.cpp"), text) == []
+    assert check_sources.decisions_by_kind(Path("src/cli/x.cpp"), "kind = RowKind::records;") == []
+
+
 def test_a_header_without_pragma_once_is_found() -> None:
     assert check_sources.errors_in(Path("include/x.hpp"), "") == ["include/x.hpp: no #pragma once"]
 

@@ -199,8 +199,8 @@ TEST_F(Articles, options_that_contradict_each_other_throw) {
               ThrowsMessage<InvalidOption>(HasSubstr("options columns and text are both given")));
   EXPECT_THAT([&] { read_examples(file_.path(), {.columns = {.label = "kind"}}); },
               ThrowsMessage<InvalidOption>(HasSubstr("none is given")));
-  EXPECT_THAT([&] { read_examples(file_.path(), {.ignored_columns = {"price"}}); },
-              ThrowsMessage<InvalidOption>(HasSubstr("option ignored_columns is given")));
+  EXPECT_THAT([&] { read_examples(file_.path(), {.ignore_columns = {"price"}}); },
+              ThrowsMessage<InvalidOption>(HasSubstr("option ignore_columns is given")));
 }
 
 TEST_F(Articles, records_that_do_not_fit_the_columns_throw) {
@@ -233,11 +233,11 @@ TEST_F(Articles, rows_and_labels_of_different_numbers_throw) {
               ThrowsMessage<InvalidInput>(HasSubstr("it has 12 rows, but labels of 13")));
 }
 
-TEST_F(Articles, scaling_of_texts_throws) {
+TEST_F(Articles, counts_of_terms_of_records_throw) {
   TrainingData data{.rows = articles_};
   data.scaling = RowScaling::tfidf;
   EXPECT_THAT([&] { train(FlatLrOptions{}, data); },
-              ThrowsMessage<InvalidOption>(HasSubstr("option scaling is given")));
+              ThrowsMessage<InvalidOption>(HasSubstr("not for rows with named columns")));
 }
 
 TEST_F(Articles, tune_trains_with_the_best_values_of_the_grid) {
