@@ -39,13 +39,13 @@ namespace {
 
 using namespace nb::literals;
 
-std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
+std::string predict_text(const ModelParts& model, const std::string& text, int threads) {
   const FilePredictor* files = model.predictor->files();
   require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
   const nb::gil_scoped_release released;
   Executor executor(threads);
   RunControl control;
-  return files->predict_file(path, executor, control);
+  return files->predict_file({text, "X"}, executor, control);
 }
 
 nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
@@ -384,7 +384,7 @@ void bind_model(nb::module_& m) {
                    [](const ModelParts& model) { return model.predictor->files() != nullptr; })
       .def_prop_ro("gives_one_label",
                    [](const ModelParts& model) { return model.rows().gives_one_label(); })
-      .def("predict_file", &predict_file, "path"_a, "threads"_a)
+      .def("predict_text", &predict_text, "text"_a, "threads"_a)
       .def_prop_ro("calibration", &calibration_of)
       .def_prop_ro("linear_parts", &linear_parts)
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)

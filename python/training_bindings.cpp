@@ -245,9 +245,9 @@ ModelParts merge_shards(const ShardedTraining& training, int threads) {
   reporter.rethrow();
   return std::move(*model);
 }
-/// For methods with their own file format.
-ModelParts train_file(const std::string& method_name,
-                      const std::map<std::string, std::string>& options, const std::string& path,
+/// For methods whose examples are not rows: `text` has them in the method's own format.
+ModelParts train_text(const std::string& method_name,
+                      const std::map<std::string, std::string>& options, const std::string& text,
                       int threads, std::optional<double> time_limit_seconds,
                       std::optional<double> memory_limit, nb::object callback,
                       const ModelParts* start_weights) {
@@ -261,8 +261,9 @@ ModelParts train_file(const std::string& method_name,
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     control.limit_memory(1e9 * memory_limit.value_or(0));
-    const auto examples =
-        method.read_examples ? method.read_examples({path}, run->options(), &control) : nullptr;
+    const auto examples = method.read_examples ? method.read_examples({TextSource(text, "X")},
+                                                                      run->options(), &control)
+                                               : nullptr;
     require(examples != nullptr, "method ", method_name, " with these options takes rows");
     TrainingSet data;
     data.examples = examples.get();
@@ -325,7 +326,7 @@ void bind_training(nb::module_& m) {
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
         "start_weights"_a = nb::none(), "unlabelled"_a = "auto");
-  m.def("train_file", &train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
+  m.def("train_text", &train_text, "method"_a, "options"_a, "text"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a = nb::none());
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,

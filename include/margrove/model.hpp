@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,9 @@ class Model {
   /// Models of sentences: the predictions of the examples in a file, in the file's format. Throws
   /// InvalidInput for models of rows.
   std::string predict_file(const std::string& path, Executor& executor = Executor::serial(),
+                           RunControl* control = nullptr) const;
+  /// The same for examples in memory, in the file's format.
+  std::string predict_text(std::string_view text, Executor& executor = Executor::serial(),
                            RunControl* control = nullptr) const;
 
   explicit Model(std::unique_ptr<const ModelParts> parts);

@@ -1,9 +1,7 @@
 """StructuredSVC on examples that are not rows."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -91,11 +89,12 @@ class Structured(Classifier):
         self._require_labels(y)
         keys = _keys_of(X) if output.name == "chain" else None
         answers: dict[str, Any] = {}
-        with _file_of(output, X, y, keys, answers) as path, keeping(self.progress) as self._kept:
-            model = _core.train_file(
+        text = _text_of(output, X, y, keys, answers)
+        with keeping(self.progress) as self._kept:
+            model = _core.train_text(
                 self._method,
                 self._options(),
-                path,
+                text,
                 self.threads,
                 self.time_limit_seconds,
                 self.memory_limit,
@@ -142,8 +141,9 @@ class Structured(Classifier):
         keys = _keys_of(X) if self._output.name == "chain" else None
         if (keys is None) != (self._keys is None):
             raise ValueError(_wrong_tokens(keys, self._loaded_from_file))
-        with _file_of(self._output, X, None, self._keys) as path:
-            text = self.model_.predict_file(path, self.threads)
+        text = self.model_.predict_text(
+            _text_of(self._output, X, None, self._keys, {}), self.threads
+        )
         blocks = [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
         answer = {str(label): label for label in self.classes_.tolist()}
         if self._output.name != "dependency":
@@ -165,15 +165,10 @@ class Structured(Classifier):
         return float(np.mean(right))
 
 
-@contextmanager
-def _file_of(
-    output: _OutputType,
-    X: Any,
-    y: Any,
-    keys: list[str] | None = None,
-    answers: dict[str, Any] | None = None,
-) -> Iterator[str]:
-    """A file of the examples for the library; y is None for prediction. keys: of the dicts that are
+def _text_of(
+    output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
+) -> str:
+    """The examples in the library's format; y is None for prediction. keys: of the dicts that are
     tokens. The tags or relations of y are added to `answers` by their texts."""
     if output.name not in _WRITERS:
         done = "predicted" if y is None else "trained"
@@ -181,12 +176,7 @@ def _file_of(
             f"model is {output.name!r}, which is {done} by the program from "
             f"{output.file_format} files"
         )
-    text = _WRITERS[output.name](output, X, y, keys, {} if answers is None else answers)
-    with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "examples")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        yield path
+    return _WRITERS[output.name](output, X, y, keys, answers)
 
 
 def _model_of(start: Any) -> _core.Model | None:
@@ -388,5 +378,5 @@ def _check_sentences(output: _OutputType, X: Any) -> None:
             raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
 
 
-# Functions that write examples in memory to a file, by the type of output.
+# Functions that write examples as the library reads them, by the type of output.
 _WRITERS = {"chain": _columns, "dependency": _trees}

@@ -170,13 +170,26 @@ Model Model::compressed(double keep, WeightPrecision precision) const {
   return Model(std::move(copy));
 }
 
+namespace {
+
+std::string predicted_text(const ModelParts& parts, const TextSource& source, Executor& executor,
+                           RunControl* control) {
+  const FilePredictor* files = parts.predictor->files();
+  require(files != nullptr, "the model is of method ", parts.method, ", but must be one of files");
+  RunControl unlimited;
+  return files->predict_file(source, executor, control != nullptr ? *control : unlimited);
+}
+
+}  // namespace
+
 std::string Model::predict_file(const std::string& path, Executor& executor,
                                 RunControl* control) const {
-  const FilePredictor* files = parts_->predictor->files();
-  require(files != nullptr, "the model is of method ", parts_->method,
-          ", but must be one of files");
-  RunControl unlimited;
-  return files->predict_file(path, executor, control != nullptr ? *control : unlimited);
+  return predicted_text(*parts_, path, executor, control);
+}
+
+std::string Model::predict_text(std::string_view text, Executor& executor,
+                                RunControl* control) const {
+  return predicted_text(*parts_, {text, "text"}, executor, control);
 }
 
 }  // namespace margrove

@@ -2,10 +2,13 @@
 // Bytes and lines of data files: plain, gzip or zstd, recognised by their first bytes.
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/memory_limit.hpp"
@@ -35,6 +38,28 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
+
+/// A file, or text in memory that is read as one.
+class TextSource {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor)
+  TextSource(std::string path) : name_(std::move(path)) {}
+  TextSource(const char* path) : name_(path) {}
+  TextSource(const std::filesystem::path& path) : name_(path.string()) {}
+  // NOLINTEND(google-explicit-constructor)
+  /// `text` must outlive the object; `name` is for messages.
+  TextSource(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+
+  /// Throws as open_file().
+  std::unique_ptr<ByteSource> open() const {
+    return text_ ? open_memory(*text_, name_) : open_file(name_);
+  }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::optional<std::string_view> text_;
+  std::string name_;
+};
 
 /// Throws OutOfTimeLimit: the control asked to end while `name` was read.
 [[noreturn]] void end_reading(const std::string& name);

@@ -1,8 +1,5 @@
 #include "eval/example_tuning.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -14,32 +11,12 @@
 namespace margrove {
 namespace {
 
-/// A file in memory, which the readers of examples find by a path. Nothing is left of it however
-/// the process ends.
-class MemoryFile {
- public:
-  MemoryFile(std::span<const std::string> sentences, std::span<const std::uint32_t> chosen)
-      : descriptor_(::memfd_create("sentences", MFD_CLOEXEC)) {
-    require(descriptor_ >= 0, "tune: a file in memory cannot be made");
-    for (const std::uint32_t i : chosen) write(sentences[i] + "\n");
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  std::string path() const { return concat("/proc/self/fd/", descriptor_); }
-
- private:
-  void write(std::string_view text) const {
-    while (!text.empty()) {
-      const ::ssize_t written = ::write(descriptor_, text.data(), text.size());
-      require(written > 0, "tune: a file in memory cannot be written");
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-
-  int descriptor_;
-};
+/// The chosen sentences, as a file has them.
+std::string text_of(std::span<const std::string> sentences, std::span<const std::uint32_t> chosen) {
+  std::string text;
+  for (const std::uint32_t i : chosen) text += concat(sentences[i], "\n");
+  return text;
+}
 
 double value_of(const std::vector<NamedValue>& values, std::string& metric) {
   const auto has_name = [&](std::string_view name) {
@@ -94,15 +71,16 @@ TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
                             .unit = "runs"});
   };
   for (std::size_t s = 0; s < splits.size(); ++s) {
-    const MemoryFile training(sentences, splits[s].training);
-    const MemoryFile validation(sentences, splits[s].validation);
+    const std::string training = text_of(sentences, splits[s].training);
+    const std::string validation = text_of(sentences, splits[s].validation);
     for (GridPoint& point : result.points) {
       if (!report()) break;
       OptionValues values = fixed;
       values.insert(values.end(), point.values.begin(), point.values.end());
       const auto run = method.start();
       set_options(run->options(), values);
-      const auto examples = method.read_examples({training.path()}, run->options(), nullptr);
+      const auto examples =
+          method.read_examples({TextSource(training, "tune")}, run->options(), nullptr);
       TrainingSet data;
       data.examples = examples.get();
       data.source = "tune";
@@ -110,7 +88,7 @@ TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
       const ModelParts model = train_model(method, *run, data, {}, executor, inner);
       if (inner.stop_reason() != Stop::converged) break;
       point.scores[s] = value_of(
-          model.predictor->files()->evaluate_file(validation.path(), executor, inner), metric);
+          model.predictor->files()->evaluate_file({validation, "tune"}, executor, inner), metric);
       ++done;
     }
   }

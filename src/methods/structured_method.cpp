@@ -82,8 +82,8 @@ class StructuredRun final : public MethodRun {
                              writes_checkpoints(options.training());
     return plan;
   }
-  std::unique_ptr<StructuredExamples> read(const std::string& path, RunControl* control) const {
-    return chosen()->read(shared_, path, control);
+  std::unique_ptr<StructuredExamples> read(const TextSource& source, RunControl* control) const {
+    return chosen()->read(shared_, source, control);
   }
 
  private:
@@ -104,16 +104,16 @@ class StructuredRun final : public MethodRun {
 };
 
 std::unique_ptr<StructuredExamples> read_examples(std::span<const OutputType> types,
-                                                  const std::vector<std::string>& paths,
+                                                  const std::vector<TextSource>& sources,
                                                   const OptionTable& options, RunControl* control) {
   if (types[chosen_type(types, options)].form == ExampleForm::rows) return nullptr;
-  require<InvalidOption>(paths.size() == 1, "method structured reads one file, but ", paths.size(),
-                         " are given");
+  require<InvalidOption>(sources.size() == 1, "method structured reads one file, but ",
+                         sources.size(), " are given");
   StructuredRun run(types);
   for (const OptionInfo& info : options.list()) {
     if (options.is_given(info.name)) run.options().set(info.name, options.get(info.name));
   }
-  return run.read(paths.front(), control);
+  return run.read(sources.front(), control);
 }
 
 }  // namespace
@@ -131,9 +131,9 @@ Method structured_method(std::span<const OutputType> types) {
     if (!type.empty_sets) method.no_empty_sets_with.emplace_back("model", type.name);
   }
   method.start = [types] { return std::make_unique<StructuredRun>(types); };
-  method.read_examples = [types](const std::vector<std::string>& paths, const OptionTable& options,
+  method.read_examples = [types](const std::vector<TextSource>& sources, const OptionTable& options,
                                  RunControl* control) {
-    return read_examples(types, paths, options, control);
+    return read_examples(types, sources, options, control);
   };
   return method;
 }

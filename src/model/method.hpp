@@ -86,11 +86,11 @@ struct Method {
   std::string summary;                                // one line
   std::function<std::unique_ptr<MethodRun>()> start;  // options at their defaults
   bool needs_hierarchy = false;
-  /// For methods whose examples are not rows: reads them from files of their own format. Returns
-  /// null if the method takes rows with these options. Throws OutOfTimeLimit where the control,
-  /// which may be null, asks to end; its memory limit bounds lines.
+  /// For methods whose examples are not rows: reads them from files, or texts, of their own format.
+  /// Returns null if the method takes rows with these options. Throws OutOfTimeLimit where the
+  /// control, which may be null, asks to end; its memory limit bounds lines.
   std::function<std::unique_ptr<StructuredExamples>(
-      const std::vector<std::string>& paths, const OptionTable& options, RunControl* control)>
+      const std::vector<TextSource>& sources, const OptionTable& options, RunControl* control)>
       read_examples;
   /// The option that replaces the hierarchy if it is given; empty: there is none.
   std::string hierarchy_substitute;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/tensors.hpp"
+#include "data/input_file.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
@@ -137,11 +138,11 @@ LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& execut
 class FilePredictor : public Predictor {
  public:
   const FilePredictor* files() const final { return this; }
-  /// The predictions of the examples in `path`, as text in the file's own format.
-  virtual std::string predict_file(const std::string& path, Executor& executor,
+  /// The predictions of the examples, as text in the file's own format.
+  virtual std::string predict_file(const TextSource& source, Executor& executor,
                                    RunControl& control) const = 0;
-  /// Metrics against the labels in `path`.
-  virtual std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
+  /// Metrics against the labels of the examples.
+  virtual std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
                                                 RunControl& control) const = 0;
 };
 

@@ -23,7 +23,7 @@ class SentencePredictor : public FilePredictor {
   /// The parts of the score of the answer for sentence `number` of a file, from 1, as lines of
   /// text, each with its `num_others` best alternatives. Throws InvalidOption, naming `row`, if
   /// there are fewer sentences.
-  virtual std::string explain_sentence(const std::string& /*path*/, std::size_t /*number*/,
+  virtual std::string explain_sentence(const TextSource& /*source*/, std::size_t /*number*/,
                                        std::size_t /*num_others*/) const {
     return {};
   }

@@ -36,7 +36,7 @@ class OutputRun {
   /// Null if the examples are rows. Throws what the type's reader throws, which asks the control,
   /// unless that is null.
   virtual std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
-                                                   const std::string& path,
+                                                   const TextSource& source,
                                                    RunControl* control) const = 0;
   /// See MethodRun.
   virtual MemoryEstimate memory(const StructuredOptions& options,
@@ -75,7 +75,7 @@ struct RowTraining {
 template <class Options, class Corpus>
 struct FileTraining {
   /// Gives the control, which may be null, to row_blocks(), and thereby throws OutOfTimeLimit.
-  Corpus (*read)(const std::string& path, const Options& options, RunControl* control);
+  Corpus (*read)(const TextSource& source, const Options& options, RunControl* control);
   /// data.source names the file in messages.
   TrainResult (*train)(const Options& options, const Corpus& corpus, const TrainingSet& data,
                        Executor& executor, RunControl& control);
@@ -105,7 +105,7 @@ template <class Options>
 class RowOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit RowOutputRun(RowTraining<Options> training) : training_(training) {}
-  std::unique_ptr<StructuredExamples> read(const StructuredOptions&, const std::string&,
+  std::unique_ptr<StructuredExamples> read(const StructuredOptions&, const TextSource&,
                                            RunControl*) const override {
     return nullptr;
   }
@@ -133,9 +133,10 @@ class FileOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit FileOutputRun(FileTraining<Options, Corpus> training) : training_(training) {}
   std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
-                                           const std::string& path,
+                                           const TextSource& source,
                                            RunControl* control) const override {
-    return std::make_unique<StructuredExamples>(training_.read(path, this->with(options), control));
+    return std::make_unique<StructuredExamples>(
+        training_.read(source, this->with(options), control));
   }
   MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
     return training_.memory(this->with(options), corpus_of(options, data));

@@ -12,8 +12,8 @@
 namespace margrove {
 namespace {
 
-ColumnCorpus read(const std::string& path, const ChainSvmOptions& options, RunControl* control) {
-  return read_columns(path, {.comments = options.comments}, control);
+ColumnCorpus read(const TextSource& source, const ChainSvmOptions& options, RunControl* control) {
+  return read_columns(source, {.comments = options.comments}, control);
 }
 
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,

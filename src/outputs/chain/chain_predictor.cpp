@@ -130,10 +130,10 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   return corpus;
 }
 
-ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags,
+ColumnCorpus ChainPredictor::read(const TextSource& source, bool has_tags,
                                   RunControl& control) const {
-  return with_columns(path, has_tags, [&](const ColumnOptions& options) {
-    return read_columns(path, options, &control);
+  return with_columns(source.name(), has_tags, [&](const ColumnOptions& options) {
+    return read_columns(source, options, &control);
   });
 }
 
@@ -164,10 +164,10 @@ void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::stri
   }
 }
 
-std::string ChainPredictor::predict_file(const std::string& path, Executor& executor,
+std::string ChainPredictor::predict_file(const TextSource& source, Executor& executor,
                                          RunControl& control) const {
   std::string out;
-  append(decode(read(path, false, control), executor, control), out);
+  append(decode(read(source, false, control), executor, control), out);
   return out;
 }
 
@@ -182,9 +182,9 @@ std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string
   return corpus.size();
 }
 
-std::vector<NamedValue> ChainPredictor::evaluate_file(const std::string& path, Executor& executor,
+std::vector<NamedValue> ChainPredictor::evaluate_file(const TextSource& source, Executor& executor,
                                                       RunControl& control) const {
-  const ColumnCorpus corpus = read(path, true, control);
+  const ColumnCorpus corpus = read(source, true, control);
   const auto predicted = decode(corpus, executor, control);
   SequenceScores scores;
   std::vector<std::string_view> truth_names, names;

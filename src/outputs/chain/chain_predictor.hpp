@@ -27,11 +27,11 @@ class ChainPredictor final : public SentencePredictor {
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
-  std::string predict_file(const std::string& path, Executor& executor,
+  std::string predict_file(const TextSource& source, Executor& executor,
                            RunControl& control) const override;
   std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
                            RunControl& control, std::string& lines) const override;
-  std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
+  std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
                                         RunControl& control) const override;
   /// The weights of these features and tags, found by their names; 0 for those that the model does
   /// not know.
@@ -42,7 +42,7 @@ class ChainPredictor final : public SentencePredictor {
   /// Throws InvalidInput unless it has the columns of the training.
   template <class Read>
   ColumnCorpus with_columns(const std::string& source, bool has_tags, const Read& read) const;
-  ColumnCorpus read(const std::string& path, bool has_tags, RunControl& control) const;
+  ColumnCorpus read(const TextSource& source, bool has_tags, RunControl& control) const;
   void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;

@@ -125,9 +125,9 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
   return NumericCell{cell.substr(0, colon), *value};
 }
 
-ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options,
+ColumnCorpus read_columns(const TextSource& source, const ColumnOptions& options,
                           RunControl* control) {
-  return read(detail::row_blocks(open_file(path), path, control), options);
+  return read(detail::row_blocks(source.open(), source.name(), control), options);
 }
 
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,

@@ -154,9 +154,9 @@ class DependencyParser {
 
 }  // namespace
 
-DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options,
+DependencyCorpus read_conllu(const TextSource& source, const DependencyOptions& options,
                              RunControl* control) {
-  return detail::read_sentences(detail::row_blocks(open_file(path), path, control),
+  return detail::read_sentences(detail::row_blocks(source.open(), source.name(), control),
                                 DependencyParser(options));
 }
 

@@ -11,8 +11,8 @@
 namespace margrove {
 namespace {
 
-DependencyCorpus read(const std::string& path, const DependencySvmOptions&, RunControl* control) {
-  return read_conllu(path, {}, control);
+DependencyCorpus read(const TextSource& source, const DependencySvmOptions&, RunControl* control) {
+  return read_conllu(source, {}, control);
 }
 
 /// The weights of options.start, or none. Relations that it has as a table start at 0. Throws

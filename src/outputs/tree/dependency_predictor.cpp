@@ -129,10 +129,10 @@ void DependencyPredictor::append_answers(const DependencyCorpus& corpus, Executo
   }
 }
 
-std::string DependencyPredictor::predict_file(const std::string& path, Executor& executor,
+std::string DependencyPredictor::predict_file(const TextSource& source, Executor& executor,
                                               RunControl& control) const {
   std::string out;
-  append_answers(read_conllu(path, {.has_trees = false}, &control), executor, control, out);
+  append_answers(read_conllu(source, {.has_trees = false}, &control), executor, control, out);
   return out;
 }
 
@@ -144,12 +144,12 @@ std::size_t DependencyPredictor::predict_part(const FilePart& part, const std::s
   return corpus.size();
 }
 
-std::vector<NamedValue> DependencyPredictor::evaluate_file(const std::string& path,
+std::vector<NamedValue> DependencyPredictor::evaluate_file(const TextSource& source,
                                                            Executor& executor,
                                                            RunControl& control) const {
   DependencyOptions options;
   options.relations = &names_;
-  const DependencyCorpus corpus = read_conllu(path, options, &control);
+  const DependencyCorpus corpus = read_conllu(source, options, &control);
   const auto trees = decode(corpus, executor, control);
   AttachmentScores scores;
   for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -187,9 +187,9 @@ void append_others(std::string_view title, std::vector<Scored> others, std::size
 
 }  // namespace
 
-std::string DependencyPredictor::explain_sentence(const std::string& path, std::size_t number,
+std::string DependencyPredictor::explain_sentence(const TextSource& source, std::size_t number,
                                                   std::size_t num_others) const {
-  const DependencyCorpus corpus = read_conllu(path, {.has_trees = false});
+  const DependencyCorpus corpus = read_conllu(source, {.has_trees = false});
   require<InvalidOption>(number <= corpus.size(), "option row is ", number,
                          ", but the data have only ", corpus.size(), " sentences");
   const auto& forms = corpus.sentences[number - 1].forms;

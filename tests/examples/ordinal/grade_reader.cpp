@@ -48,12 +48,12 @@ void parse_line(const Line& line, const GradeFileOptions& options, GradedRows& r
 
 }  // namespace
 
-GradedRows read_grades(const std::string& path, const GradeFileOptions& options,
+GradedRows read_grades(const TextSource& source, const GradeFileOptions& options,
                        RunControl* control) {
   GradedRows rows;
-  LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
+  LineBlocks blocks = detail::row_blocks(source.open(), source.name(), control);
   detail::for_each_line(blocks, [&](const Line& line) { parse_line(line, options, rows); });
-  require(rows.size() > 0, path, ": there is no example, but must be one");
+  require(rows.size() > 0, source.name(), ": there is no example, but must be one");
   std::uint32_t num_grades = options.num_grades;
   for (const std::uint32_t grade : rows.grades) num_grades = std::max(num_grades, grade + 1);
   for (std::uint32_t k = 0; k < num_grades; ++k) rows.names.add(concat(k));

@@ -19,8 +19,9 @@ struct OrdinalSvmOptions : StructuredOptions {
   }
 };
 
-GradedRows read(const std::string& path, const OrdinalSvmOptions& options, RunControl* control) {
-  return read_grades(path, {.num_grades = static_cast<std::uint32_t>(options.num_grades)}, control);
+GradedRows read(const TextSource& source, const OrdinalSvmOptions& options, RunControl* control) {
+  return read_grades(source, {.num_grades = static_cast<std::uint32_t>(options.num_grades)},
+                     control);
 }
 
 TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const TrainingSet&,

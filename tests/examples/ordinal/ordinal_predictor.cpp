@@ -35,11 +35,11 @@ std::vector<Fact> OrdinalPredictor::facts() const {
       {"features", concat(num_features_)}, {"grades", concat(num_grades_)}, weight_fact(weights_)};
 }
 
-GradedRows OrdinalPredictor::read(const std::string& path, bool has_grades,
+GradedRows OrdinalPredictor::read(const TextSource& source, bool has_grades,
                                   RunControl& control) const {
-  GradedRows rows = read_grades(path, {.has_grades = has_grades}, &control);
-  require(rows.X.num_columns() == num_features_, path, ": the lines have ", rows.X.num_columns(),
-          " features, but must have ", num_features_, " as in training");
+  GradedRows rows = read_grades(source, {.has_grades = has_grades}, &control);
+  require(rows.X.num_columns() == num_features_, source.name(), ": the lines have ",
+          rows.X.num_columns(), " features, but must have ", num_features_, " as in training");
   return rows;
 }
 
@@ -57,18 +57,19 @@ std::vector<std::uint32_t> OrdinalPredictor::decode(const GradedRows& rows, Exec
   return grades;
 }
 
-std::string OrdinalPredictor::predict_file(const std::string& path, Executor& executor,
+std::string OrdinalPredictor::predict_file(const TextSource& source, Executor& executor,
                                            RunControl& control) const {
   std::string lines;
-  for (const std::uint32_t grade : decode(read(path, false, control), executor, control)) {
+  for (const std::uint32_t grade : decode(read(source, false, control), executor, control)) {
     lines += concat(grade, "\n");
   }
   return lines;
 }
 
-std::vector<NamedValue> OrdinalPredictor::evaluate_file(const std::string& path, Executor& executor,
+std::vector<NamedValue> OrdinalPredictor::evaluate_file(const TextSource& source,
+                                                        Executor& executor,
                                                         RunControl& control) const {
-  const GradedRows rows = read(path, true, control);
+  const GradedRows rows = read(source, true, control);
   const auto predicted = decode(rows, executor, control);
   double error = 0.0, correct = 0.0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
