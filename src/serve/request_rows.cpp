@@ -140,8 +140,11 @@ std::string line_of(const RowText& row, std::uint32_t first_index) {
   if (line.find_first_of("\r\n") != std::string::npos) {
     row.fail("the row has a line end, but must be one line");
   }
-  const std::string first_token = line.substr(0, line.find_first_of(" \t"));
-  if (detail::looks_like_feature(first_token)) line.insert(line.begin(), ' ');
+  // Rows of requests seldom have labels: 1:x is a feature whose value is wrong, and no label.
+  const std::size_t index_end = line.find_first_not_of("0123456789");
+  const bool begins_with_feature =
+      index_end > 0 && index_end != std::string::npos && line[index_end] == ':';
+  if (begins_with_feature) line.insert(line.begin(), ' ');
   return line;
 }
 

@@ -64,6 +64,7 @@ TEST(RequestRows, faults_name_the_row) {
   EXPECT_THAT(fault(numbers, {R"("1:1")", R"("1:1 x")"}), StartsWith("row:2:6: feature is 'x'"));
   EXPECT_THAT(fault(numbers, {R"("1:1")", R"("1:1 x")"}, 41),
               StartsWith("row:42:6: feature is 'x'"));
+  EXPECT_THAT(fault(numbers, {R"("1:x 2:1")"}), ::testing::HasSubstr("'x'"));
   EXPECT_THAT(fault(numbers, {R"("1:1\n2:1")"}), StartsWith("row:1: the row has a line end"));
   EXPECT_THAT(fault(numbers, {R"({"features":{"1":1,"1":2}})"}),
               StartsWith("row:1: index 1 is given twice"));
