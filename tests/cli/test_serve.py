@@ -44,9 +44,11 @@ def texts() -> list[str]:
 
 
 class Server:
-    """A running server."""
+    """A running server. Unless arguments say so, no request ends by its time limit."""
 
     def __init__(self, *arguments: str, cwd: str) -> None:
+        if "--request-seconds" not in arguments:
+            arguments = ("--request-seconds", "10000", *arguments)
         self.process = subprocess.Popen(
             [MARGROVE, "serve", "--port", "0", *arguments],
             cwd=cwd,
