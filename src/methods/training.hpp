@@ -34,9 +34,9 @@ struct RowWeightOptions {
   }
 };
 
-/// The preprocessing of rows before training; `text` is that of documents, and set for them. At most
-/// one of text, tfidf, normalize and a scale
-/// other than automatic and none may be set. With one of the first three, automatic is none.
+/// The preprocessing of rows before training; `text` is that of documents, and set for them. At
+/// most one of text, tfidf, normalize and a scale other than automatic and none may be set. With
+/// one of the first three, automatic is none.
 struct PreprocessingOptions : TfidfOptions {
   bool text = false;
   bool tfidf = false;
