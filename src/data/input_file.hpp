@@ -1,8 +1,8 @@
 #pragma once
 // Bytes and lines of data files: plain, gzip or zstd, recognised by their first bytes.
 
+#include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,11 +42,8 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
 /// A file, or text in memory that is read as one.
 class TextSource {
  public:
-  // NOLINTBEGIN(google-explicit-constructor)
-  TextSource(std::string path) : name_(std::move(path)) {}
-  TextSource(const char* path) : name_(path) {}
-  TextSource(const std::filesystem::path& path) : name_(path.string()) {}
-  // NOLINTEND(google-explicit-constructor)
+  template <std::convertible_to<std::string> Path>
+  TextSource(const Path& path) : name_(path) {}  // NOLINT(google-explicit-constructor)
   /// `text` must outlive the object; `name` is for messages.
   TextSource(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
 

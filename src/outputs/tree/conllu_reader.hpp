@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/input_file.hpp"
 #include "data/row_formats.hpp"
 #include "margrove/control.hpp"
 #include "margrove/label_codec.hpp"

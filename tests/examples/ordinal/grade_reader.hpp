@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/input_file.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_codec.hpp"
