@@ -27,6 +27,7 @@
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/raw_units.hpp"
+#include "model/sentence_predictor.hpp"
 #include "model/tensor_parts.hpp"
 #include "model/weight_compression.hpp"
 #include "record_bindings.hpp"
@@ -39,13 +40,15 @@ namespace {
 
 using namespace nb::literals;
 
-std::string predict_text(const ModelParts& model, const std::string& text, int threads) {
-  const FilePredictor* files = model.predictor->files();
-  require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
+std::vector<Sentence> predict_sentences(const ModelParts& model,
+                                        const std::vector<Sentence>& sentences, int threads) {
+  const SentencePredictor* predictor = model.predictor->sentences();
+  require(predictor != nullptr, "the model is of method ", model.method,
+          ", but must be one of sentences");
   const nb::gil_scoped_release released;
   Executor executor(threads);
   RunControl control;
-  return files->predict_file({text, "X"}, executor, control);
+  return predictor->answers({sentences, "X", 0}, executor, control);
 }
 
 nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
@@ -384,7 +387,7 @@ void bind_model(nb::module_& m) {
                    [](const ModelParts& model) { return model.predictor->files() != nullptr; })
       .def_prop_ro("gives_one_label",
                    [](const ModelParts& model) { return model.rows().gives_one_label(); })
-      .def("predict_text", &predict_text, "text"_a, "threads"_a)
+      .def("predict_sentences", &predict_sentences, "sentences"_a, "threads"_a)
       .def_prop_ro("calibration", &calibration_of)
       .def_prop_ro("linear_parts", &linear_parts)
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)

@@ -245,12 +245,12 @@ ModelParts merge_shards(const ShardedTraining& training, int threads) {
   reporter.rethrow();
   return std::move(*model);
 }
-/// For methods whose examples are not rows: `text` has them in the method's own format.
-ModelParts train_text(const std::string& method_name,
-                      const std::map<std::string, std::string>& options, const std::string& text,
-                      int threads, std::optional<double> time_limit_seconds,
-                      std::optional<double> memory_limit, nb::object callback,
-                      const ModelParts* start_weights) {
+ModelParts train_sentences(const std::string& method_name,
+                           const std::map<std::string, std::string>& options,
+                           const std::vector<Sentence>& sentences, int threads,
+                           std::optional<double> time_limit_seconds,
+                           std::optional<double> memory_limit, nb::object callback,
+                           const ModelParts* start_weights) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
@@ -261,19 +261,11 @@ ModelParts train_text(const std::string& method_name,
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     control.limit_memory(1e9 * memory_limit.value_or(0));
-    const auto examples = method.read_examples ? method.read_examples({TextSource(text, "X")},
-                                                                      run->options(), &control)
-                                               : nullptr;
-    require(examples != nullptr, "method ", method_name, " with these options takes rows");
-    TrainingSet data;
-    data.examples = examples.get();
-    data.source = "X";
-    data.start = start_weights;
     Executor executor(threads);
-    const Plan plan = plan_training(method, *run, data, executor, control);
-    require_memory(plan, data, memory_limit.value_or(0));
-    model = reporter.train(
-        [&] { return train_model(method, *run, plan, data, {}, executor, control); });
+    model = reporter.train([&] {
+      return train_examples(method, *run, {sentences, "X", 0}, start_weights,
+                            memory_limit.value_or(0), executor, control);
+    });
   }
   reporter.rethrow();
   return std::move(*model);
@@ -326,7 +318,7 @@ void bind_training(nb::module_& m) {
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
         "start_weights"_a = nb::none(), "unlabelled"_a = "auto");
-  m.def("train_text", &train_text, "method"_a, "options"_a, "text"_a, "threads"_a,
+  m.def("train_sentences", &train_sentences, "method"_a, "options"_a, "sentences"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a = nb::none());
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,

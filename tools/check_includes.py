@@ -65,6 +65,7 @@ PUBLIC = {
     "model": "api",
     "results": "data",
     "selection": "eval",
+    "sentences": "data",
     "significance": "eval",
     "training": "api",
     "margrove": "api",

@@ -53,8 +53,13 @@ def declarations(text: str) -> list[str]:
     if start is None:
         return []
     found, depth, opened = [], 0, start.end()
+    parentheses = 0  # of parameters, whose defaults may be {}
     for position in range(start.end(), len(text)):
         character = text[position]
+        if depth == 0 and character in "()":
+            parentheses += 1 if character == "(" else -1
+        if parentheses > 0:
+            continue
         if character == "{" or (character == ";" and depth == 0):
             if depth == 0:
                 found.append(text[opened:position].strip())

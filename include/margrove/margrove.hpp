@@ -26,6 +26,7 @@
 #include "margrove/oracle.hpp"
 #include "margrove/results.hpp"
 #include "margrove/selection.hpp"
+#include "margrove/sentences.hpp"
 #include "margrove/significance.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"

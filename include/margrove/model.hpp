@@ -15,6 +15,7 @@
 #include "margrove/label_graph.hpp"
 #include "margrove/metrics.hpp"
 #include "margrove/results.hpp"
+#include "margrove/sentences.hpp"
 
 namespace margrove MARGROVE_API {
 
@@ -89,9 +90,15 @@ class Model {
   /// InvalidInput for models of rows.
   std::string predict_file(const std::string& path, Executor& executor = Executor::serial(),
                            RunControl* control = nullptr) const;
-  /// The same for examples in memory, in the file's format.
-  std::string predict_text(std::string_view text, Executor& executor = Executor::serial(),
-                           RunControl* control = nullptr) const;
+  /// The same for sentences in memory: of each token its tag, or its head and relation. The numbers
+  /// of sentences and tokens in messages count from 0.
+  std::vector<Sentence> predict_sentences(std::span<const Sentence> sentences,
+                                          Executor& executor = Executor::serial(),
+                                          RunControl* control = nullptr) const;
+  /// The metrics of `margrove evaluate` on sentences with answers, and their values.
+  std::vector<std::pair<std::string, double>> evaluate_sentences(
+      std::span<const Sentence> sentences, Executor& executor = Executor::serial(),
+      RunControl* control = nullptr) const;
 
   explicit Model(std::unique_ptr<const ModelParts> parts);
   Model(Model&&) noexcept;

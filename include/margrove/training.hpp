@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,6 +19,7 @@
 #include "margrove/executor.hpp"
 #include "margrove/model.hpp"
 #include "margrove/selection.hpp"
+#include "margrove/sentences.hpp"
 #include "margrove/tfidf.hpp"
 
 namespace margrove MARGROVE_API {
@@ -70,6 +72,23 @@ struct Tuned {
 /// all are measured.
 Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& options = {},
            Executor& executor = Executor::serial(), RunControl* control = nullptr);
+
+/// Trains method `structured` on sentences with answers. `options` are those of
+/// `margrove train --method structured` by their names: {{"model", "chain"}, {"C", "0.1"}}; model
+/// is chain or dependency. Throws as train(); messages count sentences and tokens from 0.
+Model train_sentences(std::span<const Sentence> sentences,
+                      const std::vector<std::pair<std::string, std::string>>& options = {},
+                      Executor& executor = Executor::serial(), RunControl* control = nullptr);
+/// As tune() for such sentences; the metric is one of `margrove evaluate`: by default las of trees
+/// and token_accuracy of tags.
+Tuned tune_sentences(std::span<const Sentence> sentences,
+                     const std::vector<std::pair<std::string, std::string>>& options = {},
+                     const TuneOptions& tuning = {}, Executor& executor = Executor::serial(),
+                     RunControl* control = nullptr);
+/// The same for a file of CoNLL columns or CoNLL-U.
+Model train_sentences(const std::string& path,
+                      const std::vector<std::pair<std::string, std::string>>& options = {},
+                      Executor& executor = Executor::serial(), RunControl* control = nullptr);
 
 struct Choice {
   /// A method with options that was measured.

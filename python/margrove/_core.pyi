@@ -116,7 +116,9 @@ class Model:
     def is_of_files(self) -> bool: ...
     @property
     def gives_one_label(self) -> bool: ...
-    def predict_text(self, text: str, threads: int) -> str: ...
+    def predict_sentences(
+        self, sentences: Sequence[Sequence[Sequence[str]]], threads: int
+    ) -> list[list[list[str]]]: ...
     @property
     def calibration(self) -> tuple[float, int, float, float] | None: ...
     @property
@@ -184,10 +186,10 @@ def read_annotations(
 def read_hierarchy(
     path: str, part_of: bool
 ) -> tuple[list[str], NDArray[np.uint32], list[tuple[str, int]], list[str]]: ...
-def train_text(
+def train_sentences(
     method: str,
     options: Mapping[str, str],
-    text: str,
+    sentences: Sequence[Sequence[Sequence[str]]],
     threads: int,
     time_limit_seconds: float | None,
     memory_limit: float | None,

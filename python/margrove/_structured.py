@@ -1,7 +1,7 @@
 """StructuredSVC on examples that are not rows."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -89,12 +89,12 @@ class Structured(Classifier):
         self._require_labels(y)
         keys = _keys_of(X) if output.name == "chain" else None
         answers: dict[str, Any] = {}
-        text = _text_of(output, X, y, keys, answers)
+        sentences = _sentences_of(output, X, y, keys, answers)
         with keeping(self.progress) as self._kept:
-            model = _core.train_text(
+            model = _core.train_sentences(
                 self._method,
                 self._options(),
-                text,
+                sentences,
                 self.threads,
                 self.time_limit_seconds,
                 self.memory_limit,
@@ -141,15 +141,13 @@ class Structured(Classifier):
         keys = _keys_of(X) if self._output.name == "chain" else None
         if (keys is None) != (self._keys is None):
             raise ValueError(_wrong_tokens(keys, self._loaded_from_file))
-        text = self.model_.predict_text(
-            _text_of(self._output, X, None, self._keys, {}), self.threads
+        sentences = self.model_.predict_sentences(
+            _sentences_of(self._output, X, None, self._keys, {}), self.threads
         )
-        blocks = [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
         answer = {str(label): label for label in self.classes_.tolist()}
         if self._output.name != "dependency":
-            return [[answer[tag] for tag in block] for block in blocks]
-        arcs = [[line.split("\t") for line in block] for block in blocks]
-        return [[(int(head), answer[name]) for head, name in block] for block in arcs]
+            return [[answer[tag] for (tag,) in sentence] for sentence in sentences]
+        return [[(int(head), answer[name]) for head, name in sentence] for sentence in sentences]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows with right labels; for sentences, the share of tokens with the right
@@ -165,18 +163,31 @@ class Structured(Classifier):
         return float(np.mean(right))
 
 
-def _text_of(
+def _sentences_of(
     output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
-) -> str:
-    """The examples in the library's format; y is None for prediction. keys: of the dicts that are
-    tokens. The tags or relations of y are added to `answers` by their texts."""
-    if output.name not in _WRITERS:
+) -> list[list[list[str]]]:
+    """The columns of all tokens as the library takes them; y is None for prediction. keys: of the
+    dicts that are tokens. The tags or relations of y are added to `answers` by their texts."""
+    if output.name not in _FORMS:
         done = "predicted" if y is None else "trained"
         raise ValueError(
             f"model is {output.name!r}, which is {done} by the program from "
             f"{output.file_format} files"
         )
-    return _WRITERS[output.name](output, X, y, keys, answers)
+    form = _FORMS[output.name]
+    sentences = []
+    for number, sentence, truth in _answered(output, X, y, f"{form.answer}s"):
+        tokens = []
+        for k, token in enumerate(sentence):
+            place = f"sentence {number}, {form.token} {k}"
+            columns = form.columns(token, keys, place)
+            if truth is not None:
+                columns += form.answer_columns(truth[k], place, answers)
+            for column in columns:
+                require_unicode(column, f"{place}: a text")
+            tokens.append(columns)
+        sentences.append(tokens)
+    return sentences
 
 
 def _model_of(start: Any) -> _core.Model | None:
@@ -294,26 +305,15 @@ def _answered(
         yield number, sentence, answers
 
 
-def _trees(
-    output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
-) -> str:
-    """Sentences of words with their columns: docs/formats.md, CoNLL-U."""
-    lines = []
-    for number, sentence, arcs in _answered(output, X, y, "arcs"):
-        for k, word in enumerate(sentence):
-            columns = [word] if isinstance(word, str) else list(word)
-            if len(columns) > _WORD_COLUMNS or not all(isinstance(c, str) for c in columns):
-                raise ValueError(
-                    f"sentence {number}, word {k}: it is {columns}, but must have at most "
-                    f"{_WORD_COLUMNS} texts: form, lemma, part of speech, finer one, morphology"
-                )
-            columns += ["_"] * (_WORD_COLUMNS - len(columns))
-            place = f"sentence {number}, word {k}"
-            columns += ["0", "_"] if arcs is None else _arc_columns(arcs[k], place, answers)
-            _check_columns(place, columns)
-            lines.append("\t".join([str(k + 1), *columns, "_", "_"]))
-        lines.append("")
-    return "\n".join(lines) + "\n"
+def _columns_of_word(word: Any, keys: list[str] | None, place: str) -> list[str]:
+    """Of a tree: docs/formats.md, CoNLL-U."""
+    columns = [word] if isinstance(word, str) else list(word)
+    if len(columns) > _WORD_COLUMNS or not all(isinstance(c, str) for c in columns):
+        raise ValueError(
+            f"{place}: it is {columns}, but must have at most {_WORD_COLUMNS} texts: form, lemma, "
+            "part of speech, finer one, morphology"
+        )
+    return columns
 
 
 def _arc_columns(arc: Any, place: str, answers: dict[str, Any]) -> list[str]:
@@ -329,13 +329,6 @@ def _arc_columns(arc: Any, place: str, answers: dict[str, Any]) -> list[str]:
 _WORD_COLUMNS = 5  # of a word, without its number and its arc
 
 
-def _check_columns(place: str, columns: list[str]) -> None:
-    if any(not column or not {"\t", "\n", "\r"}.isdisjoint(column) for column in columns):
-        raise ValueError(f"{place}: it is {columns}, but must be texts without tabs and line ends")
-    for column in columns:
-        require_unicode(column, f"{place}: a text")
-
-
 def _cells(token: Any, place: str) -> list[str]:
     """A token that is a text or a sequence of texts, as columns."""
     cells = [token] if isinstance(token, str) else list(token) if hasattr(token, "__len__") else []
@@ -347,21 +340,13 @@ def _cells(token: Any, place: str) -> list[str]:
     return cells
 
 
-def _columns(
-    output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
-) -> str:
-    """Sentences of tokens in columns: docs/formats.md, CoNLL columns."""
-    lines = []
-    for number, sentence, tags in _answered(output, X, y, "tags"):
-        for k, token in enumerate(sentence):
-            place = f"sentence {number}, token {k}"
-            columns = _cells(token, place) if keys is None else _cells_of_dict(token, keys, place)
-            if tags is not None:
-                columns.append(_add_answer(answers, tags[k], place, "tag"))
-            _check_columns(place, columns)
-            lines.append("\t".join(columns))
-        lines.append("")
-    return "\n".join(lines) + "\n"
+def _columns_of_token(token: Any, keys: list[str] | None, place: str) -> list[str]:
+    """Of a chain: docs/formats.md, CoNLL columns."""
+    return _cells(token, place) if keys is None else _cells_of_dict(token, keys, place)
+
+
+def _tag_columns(tag: Any, place: str, answers: dict[str, Any]) -> list[str]:
+    return [_add_answer(answers, tag, place, "tag")]
 
 
 def _check_sentences(output: _OutputType, X: Any) -> None:
@@ -378,5 +363,16 @@ def _check_sentences(output: _OutputType, X: Any) -> None:
             raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
 
 
-# Functions that write examples as the library reads them, by the type of output.
-_WRITERS = {"chain": _columns, "dependency": _trees}
+class _Form(NamedTuple):
+    """How the sentences of a type of output become columns."""
+
+    token: str
+    answer: str
+    columns: Callable[[Any, list[str] | None, str], list[str]]
+    answer_columns: Callable[[Any, str, dict[str, Any]], list[str]]
+
+
+_FORMS = {
+    "chain": _Form("token", "tag", _columns_of_token, _tag_columns),
+    "dependency": _Form("word", "arc", _columns_of_word, _arc_columns),
+}

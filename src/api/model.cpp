@@ -9,6 +9,7 @@
 #include "methods/training.hpp"
 #include "model/calibration.hpp"
 #include "model/model.hpp"
+#include "model/sentence_predictor.hpp"
 #include "model/weight_compression.hpp"
 #include "report/report.hpp"
 
@@ -172,24 +173,40 @@ Model Model::compressed(double keep, WeightPrecision precision) const {
 
 namespace {
 
-std::string predicted_text(const ModelParts& parts, const TextSource& source, Executor& executor,
-                           RunControl* control) {
-  const FilePredictor* files = parts.predictor->files();
-  require(files != nullptr, "the model is of method ", parts.method, ", but must be one of files");
-  RunControl unlimited;
-  return files->predict_file(source, executor, control != nullptr ? *control : unlimited);
+const SentencePredictor& sentences_of(const ModelParts& parts) {
+  const SentencePredictor* predictor = parts.predictor->sentences();
+  require(predictor != nullptr, "the model is of method ", parts.method,
+          ", but must be one of sentences");
+  return *predictor;
 }
 
 }  // namespace
 
 std::string Model::predict_file(const std::string& path, Executor& executor,
                                 RunControl* control) const {
-  return predicted_text(*parts_, path, executor, control);
+  const FilePredictor* files = parts_->predictor->files();
+  require(files != nullptr, "the model is of method ", parts_->method,
+          ", but must be one of files");
+  RunControl unlimited;
+  return files->predict_file(path, executor, control != nullptr ? *control : unlimited);
 }
 
-std::string Model::predict_text(std::string_view text, Executor& executor,
-                                RunControl* control) const {
-  return predicted_text(*parts_, {text, "text"}, executor, control);
+std::vector<Sentence> Model::predict_sentences(std::span<const Sentence> sentences,
+                                               Executor& executor, RunControl* control) const {
+  RunControl unlimited;
+  return sentences_of(*parts_).answers({sentences, "sentences", 0}, executor,
+                                       control != nullptr ? *control : unlimited);
+}
+
+std::vector<std::pair<std::string, double>> Model::evaluate_sentences(
+    std::span<const Sentence> sentences, Executor& executor, RunControl* control) const {
+  RunControl unlimited;
+  std::vector<std::pair<std::string, double>> values;
+  for (const NamedValue& each : sentences_of(*parts_).evaluate_file(
+           {sentences, "sentences", 0}, executor, control != nullptr ? *control : unlimited)) {
+    values.emplace_back(each.name, each.value);
+  }
+  return values;
 }
 
 }  // namespace margrove

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "eval/automatic_choice.hpp"
+#include "eval/example_tuning.hpp"
 #include "eval/held_out.hpp"
 #include "eval/tuning.hpp"
 #include "methods/training.hpp"
@@ -44,6 +45,14 @@ PreprocessingOptions preprocessing_of(const TrainingData& data) {
   options.scale = data.column_scale;
   options.weights.class_weight = data.class_weight;
   return options;
+}
+
+/// The values of options that the grid does not set.
+OptionValues without_grid(OptionValues values, const std::vector<OptionValues>& grid) {
+  for (const auto& [name, value] : grid.front()) {
+    std::erase_if(values, [&](const auto& each) { return each.first == name; });
+  }
+  return values;
 }
 
 /// The caller's data and control, or their defaults.
@@ -110,15 +119,54 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   return Model(Training(std::move(data), executor, control).model(method, *run));
 }
 
+namespace {
+
+Model trained_on(const ExampleSource& source, const OptionValues& options, Executor& executor,
+                 RunControl* control) {
+  const Method& method = find_method("structured");
+  const auto run = start(method, options);
+  RunControl unlimited;
+  RunControl& used = control != nullptr ? *control : unlimited;
+  return Model(std::make_unique<ModelParts>(
+      train_examples(method, *run, source, nullptr, used.memory_limit() / 1e9, executor, used)));
+}
+
+}  // namespace
+
+Model train_sentences(std::span<const Sentence> sentences, const OptionValues& options,
+                      Executor& executor, RunControl* control) {
+  return trained_on({sentences, "sentences", 0}, options, executor, control);
+}
+
+Tuned tune_sentences(std::span<const Sentence> sentences, const OptionValues& options,
+                     const TuneOptions& tuning, Executor& executor, RunControl* control) {
+  validate(tuning);
+  const Method& method = find_method("structured");
+  RunControl unlimited;
+  RunControl& used = control != nullptr ? *control : unlimited;
+  const ExampleSource source(sentences, "sentences", 0);
+  OptionValues values = without_grid(options, grid_of(tuning, method, method.start()->options()));
+  method.read_examples({source}, start(method, values)->options(), &used);  // reports errors
+  std::string metric;
+  TuningResult result =
+      search_sentences(method, values, SentenceSet(source), tuning, metric, executor, used);
+  const OptionValues& best = result.points[result.best].values;
+  values.insert(values.end(), best.begin(), best.end());
+  Model model = trained_on(source, values, executor, &used);
+  return {std::move(result.points), result.best, std::move(model)};
+}
+
+Model train_sentences(const std::string& path, const OptionValues& options, Executor& executor,
+                      RunControl* control) {
+  return trained_on(path, options, executor, control);
+}
+
 Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& options,
            Executor& executor, RunControl* control) {
   validate(options);
   const Method& method = method_of(estimator);
-  OptionValues values = values_of(estimator);
-  const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
-  for (const auto& [name, value] : grid.front()) {
-    std::erase_if(values, [&](const auto& each) { return each.first == name; });
-  }
+  OptionValues values =
+      without_grid(values_of(estimator), grid_of(options, method, method.start()->options()));
   const auto run = start(method, values);
   Training training(std::move(data), executor, control);
   TuningResult result =

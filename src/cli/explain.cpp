@@ -119,7 +119,8 @@ class Explain final : public Command {
       require<InvalidOption>(label_.empty(), "option label is given, but the examples of method ",
                              model.method, " are not rows");
       print_text(sentences->explain_sentence(arguments_.examples_path(model), row_,
-                                             static_cast<std::size_t>(num_features_)));
+                                             static_cast<std::size_t>(num_features_),
+                                             control.run()));
       return;
     }
     const Examples raw = arguments_.read(model, control, /*needs_labels=*/false);

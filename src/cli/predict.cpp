@@ -139,13 +139,7 @@ class Predict final : public Command {
 
   /// For models whose examples are files, which are answered in the form of the file.
   void refuse_options_of_rows(const ModelParts& model) {
-    AnswerOptions defaults;
-    const OptionTable given(options_), unset(defaults);
-    for (const OptionInfo& option : given.list()) {
-      require<InvalidOption>(given.get(option.name) == unset.get(option.name), "option ",
-                             option.name, " is given, but the examples of method ", model.method,
-                             " are not rows");
-    }
+    options_.check(model);
     require<InvalidOption>(form_ == "lines", "option output_format is given, but the examples of ",
                            "method ", model.method, " are not rows");
   }

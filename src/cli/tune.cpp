@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -69,7 +68,7 @@ class Tune final : public Command {
     control.run().limit_memory(1e9 * options.memory_limit);
     control.end_at_limit();
     Executor executor(options.threads);
-    if (arguments_.reads_examples(*method_run)) return tune_file(grid, executor, control);
+    if (arguments_.reads_examples(*method_run)) return tune_file(executor, control);
     return tune_rows(executor, control);
   }
 
@@ -113,28 +112,18 @@ class Tune final : public Command {
   }
 
   /// For methods whose examples are the sentences of a file.
-  int tune_file(std::span<const OptionValues> grid, Executor& executor, CommandControl& control) {
+  int tune_file(Executor& executor, CommandControl& control) {
     const Method& method = arguments_.method();
-    const TuneOptions tuning = this->tuning();
     const std::string& path = arguments_.data_path();
-    std::string metric = tuning.metric;
+    std::string metric;
     require<InvalidOption>(std::filesystem::is_regular_file(path), path,
                            ": tune reads the examples more than once, which a pipe does not allow; "
                            "give a file");
     // Reports errors with their lines.
     method.read_examples({path}, arguments_.start()->options(), &control.run());
-    const std::vector<std::string> sentences = read_sentences(path, &control.run());
-    LabelSets same;  // no strata
-    for (std::size_t i = 0; i < sentences.size(); ++i) same.append(std::array{LabelId{0}});
-    const std::vector<Split> splits = make_splits(same, tuning);
-    const OptionValues fixed = arguments_.method_options();
     const TuningResult result =
-        search(grid, grid_.empty(), metric, [&](std::span<const OptionValues> points) {
-          TuningResult measured = tune_sentences(method, fixed, points, sentences, splits, metric,
-                                                 executor, control.run());
-          require_finished(measured, splits.size());
-          return measured;
-        });
+        search_sentences(method, arguments_.method_options(), SentenceSet(path, &control.run()),
+                         tuning(), metric, executor, control.run());
     const double seconds = print(result, metric, control);
     const auto winner = arguments_.start(result.points[result.best].values);
     const auto examples = method.read_examples({path}, winner->options(), &control.run());

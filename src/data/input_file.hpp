@@ -13,6 +13,8 @@
 
 #include "base/memory_limit.hpp"
 #include "base/work_meter.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/sentences.hpp"
 
 namespace margrove {
 
@@ -39,23 +41,41 @@ std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
-/// A file, or text in memory that is read as one.
-class TextSource {
+/// Where examples come from: a file, text in memory that is read as one, or sentences in memory.
+class ExampleSource {
  public:
   template <std::convertible_to<std::string> Path>
-  TextSource(const Path& path) : name_(path) {}  // NOLINT(google-explicit-constructor)
-  /// `text` must outlive the object; `name` is for messages.
-  TextSource(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+  ExampleSource(const Path& path) : name_(path) {}  // NOLINT(google-explicit-constructor)
+  // What is in memory must outlive the object; `name` is for messages.
+  ExampleSource(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+  /// Messages count sentences from `first`; if there is none, `name` says which one it is.
+  ExampleSource(std::span<const Sentence> sentences, std::string name,
+                std::optional<std::size_t> first = {})
+      : sentences_(sentences), name_(std::move(name)), first_(first) {}
 
-  /// Throws as open_file().
+  /// Throws as open_file(), and InvalidInput for sentences.
   std::unique_ptr<ByteSource> open() const {
+    require(!sentences_, name_,
+            ": sentences are given, but examples of this kind are read from files");
     return text_ ? open_memory(*text_, name_) : open_file(name_);
   }
+  const std::optional<std::span<const Sentence>>& sentences() const { return sentences_; }
   const std::string& name() const { return name_; }
+  /// In messages: "sentence 2", or "the sentence" without `first`.
+  std::string sentence_name(std::size_t sentence) const {
+    return first_ ? concat("sentence ", *first_ + sentence) : "the sentence";
+  }
+  /// "sentence 2, token 0", or "token 1" without `first`.
+  std::string token_name(std::size_t sentence, std::size_t token) const {
+    if (!first_) return concat("token ", token + 1);
+    return concat(sentence_name(sentence), ", token ", *first_ + token);
+  }
 
  private:
   std::optional<std::string_view> text_;
+  std::optional<std::span<const Sentence>> sentences_;
   std::string name_;
+  std::optional<std::size_t> first_;
 };
 
 /// Throws OutOfTimeLimit: the control asked to end while `name` was read.

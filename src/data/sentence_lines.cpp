@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/utf8.hpp"
+
 namespace margrove::detail {
 namespace {
 
@@ -62,10 +64,26 @@ void split_at_blanks(std::string_view text, std::vector<std::string_view>& cells
   }
 }
 
-void require_filled(const Line& line, const std::vector<std::string_view>& cells) {
+void require_filled(const TokenPlace& place, const std::vector<std::string_view>& cells) {
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    if (cells[c].empty()) line.fail(cells[c].data(), "column ", c + 1, " is empty");
+    if (cells[c].empty()) place.fail(cells[c].data(), "column ", c + 1, " is empty");
   }
+}
+
+void cells_of(const Token& token, const TokenPlace& place, std::vector<std::string_view>& cells) {
+  cells.assign(token.begin(), token.end());
+  if (cells.empty()) place.fail_at_end("the token has no columns, but must have at least one");
+  for (const std::string_view cell : cells) {
+    const std::size_t at = cell.find_first_of(std::string_view("\t\n\r\0", 4));
+    if (at != std::string_view::npos) {
+      place.fail(cell.data(), "a column is ", quoted(cell),
+                 ", but must be a text without tabs, line ends and NUL");
+    }
+    if (find_invalid_utf8(cell) != std::string_view::npos) {
+      place.fail(cell.data(), "a column is ", quoted(cell), ", but must be valid UTF-8");
+    }
+  }
+  require_filled(place, cells);
 }
 
 }  // namespace margrove::detail

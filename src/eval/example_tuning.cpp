@@ -1,6 +1,7 @@
 #include "eval/example_tuning.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -10,13 +11,6 @@
 
 namespace margrove {
 namespace {
-
-/// The chosen sentences, as a file has them.
-std::string text_of(std::span<const std::string> sentences, std::span<const std::uint32_t> chosen) {
-  std::string text;
-  for (const std::uint32_t i : chosen) text += concat(sentences[i], "\n");
-  return text;
-}
 
 double value_of(const std::vector<NamedValue>& values, std::string& metric) {
   const auto has_name = [&](std::string_view name) {
@@ -34,12 +28,11 @@ double value_of(const std::vector<NamedValue>& values, std::string& metric) {
   return found->value;
 }
 
-}  // namespace
-
-std::vector<std::string> read_sentences(const std::string& path, RunControl* control) {
+/// The sentences of a file: its blocks of lines between blank lines, each with its line ends.
+std::vector<std::string> lines_of_sentences(const ExampleSource& source, RunControl* control) {
   std::vector<std::string> sentences;
   bool goes_on = false;  // the last sentence
-  LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
+  LineBlocks blocks = detail::row_blocks(source.open(), source.name(), control);
   while (blocks.next()) {
     for (std::string_view rest = blocks.text(); !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -54,10 +47,10 @@ std::vector<std::string> read_sentences(const std::string& path, RunControl* con
   return sentences;
 }
 
-TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
-                            std::span<const OptionValues> grid,
-                            std::span<const std::string> sentences, std::span<const Split> splits,
-                            std::string& metric, Executor& executor, RunControl& control) {
+TuningResult measure_points(const Method& method, const OptionValues& fixed,
+                            std::span<const OptionValues> grid, const SentenceSet& sentences,
+                            std::span<const Split> splits, std::string& metric, Executor& executor,
+                            RunControl& control) {
   TuningResult result;
   std::int64_t done = 0;
   for (const OptionValues& point : grid) {
@@ -71,16 +64,15 @@ TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
                             .unit = "runs"});
   };
   for (std::size_t s = 0; s < splits.size(); ++s) {
-    const std::string training = text_of(sentences, splits[s].training);
-    const std::string validation = text_of(sentences, splits[s].validation);
+    const SentenceSet::Chosen training = sentences.choose(splits[s].training);
+    const SentenceSet::Chosen validation = sentences.choose(splits[s].validation);
     for (GridPoint& point : result.points) {
       if (!report()) break;
       OptionValues values = fixed;
       values.insert(values.end(), point.values.begin(), point.values.end());
       const auto run = method.start();
       set_options(run->options(), values);
-      const auto examples =
-          method.read_examples({TextSource(training, "tune")}, run->options(), nullptr);
+      const auto examples = method.read_examples({training.source()}, run->options(), nullptr);
       TrainingSet data;
       data.examples = examples.get();
       data.source = "tune";
@@ -88,13 +80,53 @@ TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
       const ModelParts model = train_model(method, *run, data, {}, executor, inner);
       if (inner.stop_reason() != Stop::converged) break;
       point.scores[s] = value_of(
-          model.predictor->files()->evaluate_file({validation, "tune"}, executor, inner), metric);
+          model.predictor->files()->evaluate_file(validation.source(), executor, inner), metric);
       ++done;
     }
   }
   result.stop = control.stop_reason();
   choose_best(result, metric);
   return result;
+}
+
+}  // namespace
+
+SentenceSet::SentenceSet(const ExampleSource& source, RunControl* control)
+    : in_memory_(source.sentences()) {
+  if (!in_memory_) lines_ = lines_of_sentences(source, control);
+}
+
+SentenceSet::Chosen SentenceSet::choose(std::span<const std::uint32_t> rows) const {
+  Chosen chosen;
+  if (in_memory_) chosen.in_memory_.emplace();
+  for (const std::uint32_t i : rows) {
+    if (in_memory_) {
+      chosen.in_memory_->push_back((*in_memory_)[i]);
+    } else {
+      chosen.text_ += concat(lines_[i], "\n");
+    }
+  }
+  return chosen;
+}
+
+ExampleSource SentenceSet::Chosen::source() const {
+  return in_memory_ ? ExampleSource(*in_memory_, "tune", 0) : ExampleSource(text_, "tune");
+}
+
+TuningResult search_sentences(const Method& method, const OptionValues& fixed,
+                              const SentenceSet& sentences, const TuneOptions& options,
+                              std::string& metric, Executor& executor, RunControl& control) {
+  const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
+  LabelSets same;  // no strata
+  for (std::size_t i = 0; i < sentences.size(); ++i) same.append(std::array{LabelId{0}});
+  const std::vector<Split> splits = make_splits(same, options);
+  metric = options.metric;
+  return search(grid, options.grid.empty(), metric, [&](std::span<const OptionValues> points) {
+    TuningResult measured =
+        measure_points(method, fixed, points, sentences, splits, metric, executor, control);
+    require_finished(measured, splits.size());
+    return measured;
+  });
 }
 
 }  // namespace margrove

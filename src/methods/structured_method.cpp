@@ -82,7 +82,7 @@ class StructuredRun final : public MethodRun {
                              writes_checkpoints(options.training());
     return plan;
   }
-  std::unique_ptr<StructuredExamples> read(const TextSource& source, RunControl* control) const {
+  std::unique_ptr<StructuredExamples> read(const ExampleSource& source, RunControl* control) const {
     return chosen()->read(shared_, source, control);
   }
 
@@ -104,7 +104,7 @@ class StructuredRun final : public MethodRun {
 };
 
 std::unique_ptr<StructuredExamples> read_examples(std::span<const OutputType> types,
-                                                  const std::vector<TextSource>& sources,
+                                                  const std::vector<ExampleSource>& sources,
                                                   const OptionTable& options, RunControl* control) {
   if (types[chosen_type(types, options)].form == ExampleForm::rows) return nullptr;
   require<InvalidOption>(sources.size() == 1, "method structured reads one file, but ",
@@ -131,8 +131,8 @@ Method structured_method(std::span<const OutputType> types) {
     if (!type.empty_sets) method.no_empty_sets_with.emplace_back("model", type.name);
   }
   method.start = [types] { return std::make_unique<StructuredRun>(types); };
-  method.read_examples = [types](const std::vector<TextSource>& sources, const OptionTable& options,
-                                 RunControl* control) {
+  method.read_examples = [types](const std::vector<ExampleSource>& sources,
+                                 const OptionTable& options, RunControl* control) {
     return read_examples(types, sources, options, control);
   };
   return method;

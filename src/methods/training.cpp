@@ -430,6 +430,22 @@ TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executo
 
 }  // namespace
 
+ModelParts train_examples(const Method& method, MethodRun& run, const ExampleSource& source,
+                          const ModelParts* start, double memory_limit_gigabytes,
+                          Executor& executor, RunControl& control) {
+  const auto examples =
+      method.read_examples ? method.read_examples({source}, run.options(), &control) : nullptr;
+  require<InvalidOption>(examples != nullptr, "method ", method.name,
+                         " with these options takes rows");
+  TrainingSet data;
+  data.examples = examples.get();
+  data.source = source.name();
+  data.start = start;
+  const Plan plan = plan_training(method, run, data, executor, control);
+  require_memory(plan, data, memory_limit_gigabytes);
+  return train_model(method, run, plan, data, {}, executor, control);
+}
+
 ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor,
                        RunControl& control) {

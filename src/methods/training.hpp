@@ -145,6 +145,12 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
 ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control);
+/// Reads the examples of a method whose examples are not rows with these options, plans, and
+/// trains; `start`, whose weights it starts from, may be null. Throws as require_memory(), and
+/// InvalidOption for methods of rows.
+ModelParts train_examples(const Method& method, MethodRun& run, const ExampleSource& source,
+                          const ModelParts* start, double memory_limit_gigabytes,
+                          Executor& executor, RunControl& control);
 /// Plans and trains.
 ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor, RunControl& control);

@@ -94,9 +94,23 @@ void require_apart(bool first, std::string_view first_name, bool second,
                          " are both given, but exclude each other");
 }
 
+void require_defaults(const OptionTable& given, const OptionTable& defaults,
+                      const ModelParts& model) {
+  for (const OptionInfo& option : given.list()) {
+    require<InvalidOption>(given.get(option.name) == defaults.get(option.name), "option ",
+                           option.name, " is given, but the examples of method ", model.method,
+                           " are not rows");
+  }
+}
+
 }  // namespace
 
 void AnswerOptions::check(const ModelParts& model) const {
+  if (model.predictor->rows() == nullptr) {
+    AnswerOptions given = *this, defaults;
+    require_defaults(OptionTable(given), OptionTable(defaults), model);
+    return;
+  }
   const bool is_confident = min_confidence >= 0;
   require_apart(scores, "scores", probabilities, "probabilities");
   require_apart(scores, "scores", paths, "paths");

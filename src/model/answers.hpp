@@ -33,8 +33,8 @@ struct AnswerOptions {
     };
   }
   bool needs_probabilities() const { return probabilities || min_confidence >= 0; }
-  /// Throws InvalidOption for options that exclude each other, and InvalidInput if the model has no
-  /// answers of this kind.
+  /// Throws InvalidOption for options that exclude each other, and for any option where the
+  /// examples are not rows; InvalidInput if the model has no answers of this kind.
   void check(const ModelParts& model) const;
 };
 

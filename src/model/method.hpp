@@ -90,7 +90,7 @@ struct Method {
   /// Returns null if the method takes rows with these options. Throws OutOfTimeLimit where the
   /// control, which may be null, asks to end; its memory limit bounds lines.
   std::function<std::unique_ptr<StructuredExamples>(
-      const std::vector<TextSource>& sources, const OptionTable& options, RunControl* control)>
+      const std::vector<ExampleSource>& sources, const OptionTable& options, RunControl* control)>
       read_examples;
   /// The option that replaces the hierarchy if it is given; empty: there is none.
   std::string hierarchy_substitute;

@@ -139,10 +139,10 @@ class FilePredictor : public Predictor {
  public:
   const FilePredictor* files() const final { return this; }
   /// The predictions of the examples, as text in the file's own format.
-  virtual std::string predict_file(const TextSource& source, Executor& executor,
+  virtual std::string predict_file(const ExampleSource& source, Executor& executor,
                                    RunControl& control) const = 0;
   /// Metrics against the labels of the examples.
-  virtual std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
+  virtual std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                                 RunControl& control) const = 0;
 };
 

@@ -2,12 +2,22 @@
 // Predictors of sentences, which can be answered one by one.
 
 #include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "data/row_formats.hpp"
+#include "margrove/sentences.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
+
+/// A column of the answer to a token.
+struct AnswerColumn {
+  std::string_view name;  // of the column for all tokens, in the plural
+  bool is_number = false;
+};
 
 /// A model whose files hold sentences with one word per line and a blank line after each.
 class SentencePredictor : public FilePredictor {
@@ -18,13 +28,21 @@ class SentencePredictor : public FilePredictor {
   virtual std::size_t predict_part(const FilePart& part, const std::string& name,
                                    Executor& executor, RunControl& control,
                                    std::string& lines) const = 0;
+  /// What predict_file() writes of a token, separated by tabs.
+  virtual std::span<const AnswerColumn> answer_columns() const = 0;
+  /// The answers to sentences in memory: of each token its columns. Sentences that `control` leaves
+  /// no time for have none. Throws InvalidInput as predict_file().
+  std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
+                                RunControl& control) const;
+  /// About how many bytes answers() holds for a sentence beside its texts.
+  virtual std::size_t bytes_of_sentence(std::size_t num_tokens) const = 0;
   /// Whether explain_sentence() serves the kind.
   virtual bool explains() const { return false; }
   /// The parts of the score of the answer for sentence `number` of a file, from 1, as lines of
   /// text, each with its `num_others` best alternatives. Throws InvalidOption, naming `row`, if
-  /// there are fewer sentences.
-  virtual std::string explain_sentence(const TextSource& /*source*/, std::size_t /*number*/,
-                                       std::size_t /*num_others*/) const {
+  /// there are fewer sentences, and OutOfTimeLimit where `control` asks to end.
+  virtual std::string explain_sentence(const ExampleSource& /*source*/, std::size_t /*number*/,
+                                       std::size_t /*num_others*/, RunControl& /*control*/) const {
     return {};
   }
 };

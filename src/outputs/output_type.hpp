@@ -36,7 +36,7 @@ class OutputRun {
   /// Null if the examples are rows. Throws what the type's reader throws, which asks the control,
   /// unless that is null.
   virtual std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
-                                                   const TextSource& source,
+                                                   const ExampleSource& source,
                                                    RunControl* control) const = 0;
   /// See MethodRun.
   virtual MemoryEstimate memory(const StructuredOptions& options,
@@ -75,7 +75,7 @@ struct RowTraining {
 template <class Options, class Corpus>
 struct FileTraining {
   /// Gives the control, which may be null, to row_blocks(), and thereby throws OutOfTimeLimit.
-  Corpus (*read)(const TextSource& source, const Options& options, RunControl* control);
+  Corpus (*read)(const ExampleSource& source, const Options& options, RunControl* control);
   /// data.source names the file in messages.
   TrainResult (*train)(const Options& options, const Corpus& corpus, const TrainingSet& data,
                        Executor& executor, RunControl& control);
@@ -105,7 +105,7 @@ template <class Options>
 class RowOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit RowOutputRun(RowTraining<Options> training) : training_(training) {}
-  std::unique_ptr<StructuredExamples> read(const StructuredOptions&, const TextSource&,
+  std::unique_ptr<StructuredExamples> read(const StructuredOptions&, const ExampleSource&,
                                            RunControl*) const override {
     return nullptr;
   }
@@ -133,7 +133,7 @@ class FileOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit FileOutputRun(FileTraining<Options, Corpus> training) : training_(training) {}
   std::unique_ptr<StructuredExamples> read(const StructuredOptions& options,
-                                           const TextSource& source,
+                                           const ExampleSource& source,
                                            RunControl* control) const override {
     return std::make_unique<StructuredExamples>(
         training_.read(source, this->with(options), control));

@@ -43,6 +43,18 @@ Json answer_json(const Answer& answer, const AnswerOptions& options, const Label
   return json;
 }
 
+Json answer_json(const Sentence& answer, std::span<const AnswerColumn> columns) {
+  Json json = Json::object();
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    Json values = Json::array();
+    for (const Token& token : answer) {
+      values.push_back(columns[c].is_number ? Json::parse(token[c]) : Json(token[c]));
+    }
+    json[std::string(columns[c].name)] = std::move(values);
+  }
+  return json;
+}
+
 Json explanation_json(const ModelParts& model, const Explanation& explanation) {
   Json json{{"label", model.labels.name(explanation.label)}, {"score", explanation.score}};
   Json nodes = Json::array();

@@ -22,6 +22,9 @@ std::string to_text(const Json& value);
 /// the digits that `margrove predict` writes.
 Json answer_json(const Answer& answer, const AnswerOptions& options, const LabelTexts& texts);
 
+/// The answer to a sentence: a list for each column.
+Json answer_json(const Sentence& answer, std::span<const AnswerColumn> columns);
+
 /// The explanation of one label's score: {"label", "score", "nodes" or "sources"}.
 Json explanation_json(const ModelParts& model, const Explanation& explanation);
 

@@ -48,24 +48,19 @@ class BodyEvents : public detail::JsonEvents {
     }
     return go_down(place);
   }
-  bool end_object() {
-    --depth_;
-    if (row_begin_ != nullptr && depth_ == row_depth()) {
-      body_.rows.push_back(slice_from(row_begin_));
-      row_begin_ = nullptr;
-    }
-    return end_token();
-  }
+  bool end_object() { return go_up(); }
   bool start_array(std::size_t) {
     const char* place = place_of_token();
     if (depth_ == 0) fail(place, "the body is a list, but must be an object {...}");
-    if (row_begin_ == nullptr && !(depth_ == 1 && key_ == "rows")) refuse_value(place, "a list");
+    const bool is_list_of_rows = depth_ == 1 && key_ == "rows";
+    if (at_row()) {
+      row_begin_ = place;
+    } else if (row_begin_ == nullptr && !is_list_of_rows) {
+      refuse_value(place, "a list");
+    }
     return go_down(place);
   }
-  bool end_array() {
-    --depth_;
-    return end_token();
-  }
+  bool end_array() { return go_up(); }
   bool key(string_t& name) {
     if (depth_ == 1) begin_key(name);
     return end_token();
@@ -90,11 +85,11 @@ class BodyEvents : public detail::JsonEvents {
   [[noreturn]] void refuse_value(const char* place, std::string_view what) const {
     if (key_ == "rows") {
       fail(place, depth_ == 1 ? "key 'rows' is " : "an element of 'rows' is ", what,
-           depth_ == 1 ? ", but must be a list of strings and objects"
-                       : ", but must be a string or an object");
+           depth_ == 1 ? ", but must be a list of rows"
+                       : ", but must be a string, an object or a list");
     }
     fail(place, "key ", detail::quoted(key_), " is ", what,
-         key_ == "row" ? ", but must be a string or an object"
+         key_ == "row" ? ", but must be a string, an object or a list"
                        : ", but must be a text, a number, true or false");
   }
 
@@ -104,6 +99,14 @@ class BodyEvents : public detail::JsonEvents {
   bool go_down(const char* place) {
     if (++depth_ > detail::kMaxJsonDepth) {
       fail(place, "the body is nested more than ", detail::kMaxJsonDepth, " levels deep");
+    }
+    return end_token();
+  }
+  bool go_up() {
+    --depth_;
+    if (row_begin_ != nullptr && depth_ == row_depth()) {
+      body_.rows.push_back(slice_from(row_begin_));
+      row_begin_ = nullptr;
     }
     return end_token();
   }
@@ -142,7 +145,7 @@ class BodyEvents : public detail::JsonEvents {
   }
 
   std::string_view text_;
-  const char* row_begin_ = nullptr;  // inside a row that is an object
+  const char* row_begin_ = nullptr;  // inside a row that is an object or a list
   std::size_t depth_ = 0;
   std::string key_;  // of the body
   std::size_t num_keys_ = 0;

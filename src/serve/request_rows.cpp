@@ -10,6 +10,7 @@
 #include "data/json_text.hpp"
 #include "data/jsonl_reader.hpp"
 #include "data/text_scan.hpp"
+#include "data/views.hpp"
 #include "margrove/svmlight_reader.hpp"
 
 namespace margrove::serve {
@@ -148,6 +149,95 @@ std::string line_of(const RowText& row, std::uint32_t first_index) {
   return line;
 }
 
+/// Takes the rows of all views out of {"views": {name: row}}.
+class ViewEvents : public detail::JsonEvents {
+ public:
+  explicit ViewEvents(const RowText& row) : row_(row) {}
+  std::map<std::string, std::string_view> read() {
+    parse(row_.json, *this);
+    if (!has_views_) refuse();
+    return std::move(rows_);
+  }
+
+  bool null() { return scalar(); }
+  bool boolean(bool) { return scalar(); }
+  bool number_integer(number_integer_t) { return scalar(); }
+  bool number_unsigned(number_unsigned_t) { return scalar(); }
+  bool number_float(number_float_t, const string_t&) { return scalar(); }
+  bool string(string_t&) { return scalar(); }
+  bool start_object(std::size_t) { return go_down(depth_ == 0 || (depth_ == 1 && has_views_)); }
+  bool start_array(std::size_t) { return go_down(false); }
+  bool end_object() { return go_up(); }
+  bool end_array() { return go_up(); }
+  bool key(string_t& name) {
+    if (depth_ == 1) {
+      if (name != "views" || has_views_) refuse();
+      has_views_ = true;
+    } else if (depth_ == kDepth) {
+      name_ = name;
+      if (rows_.contains(name)) row_.fail("view ", detail::quoted(name), " is given twice");
+    }
+    return end_token();
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
+    row_.fail("the row is not JSON", detail::json_reason(error.what()));
+  }
+
+ private:
+  static constexpr std::size_t kDepth = 2;  // of the rows
+
+  [[noreturn]] void refuse() const {
+    row_.fail(R"(the row is of several views, so it must be {"views": {name: row, ...}})");
+  }
+  void take(const char* begin) {
+    rows_[name_] = {begin, static_cast<std::size_t>(read_end() - begin)};
+  }
+  bool scalar() {
+    if (depth_ < kDepth) refuse();
+    if (depth_ == kDepth) take(place_of_token());
+    return end_token();
+  }
+  bool go_down(bool is_frame) {
+    if (depth_ < kDepth && !is_frame) refuse();
+    if (depth_ == kDepth) begin_ = place_of_token();
+    if (++depth_ > detail::kMaxJsonDepth) row_.fail("the row is nested too deeply");
+    return end_token();
+  }
+  bool go_up() {
+    if (--depth_ == kDepth) take(begin_);
+    return end_token();
+  }
+
+  const RowText& row_;
+  std::size_t depth_ = 0;
+  bool has_views_ = false;
+  std::string name_;             // of the present view
+  const char* begin_ = nullptr;  // of its row
+  std::map<std::string, std::string_view> rows_;
+};
+
+/// The rows of all views, in the order of the model's.
+std::vector<std::string_view> rows_of_views(const RowText& row, std::span<const View> views) {
+  const auto given = ViewEvents(row).read();
+  std::vector<std::string> names;
+  std::vector<std::string_view> rows;
+  for (const View& view : views) names.push_back(view.name);
+  for (const auto& [name, json] : given) {
+    if (std::ranges::find(names, name) == names.end()) {
+      row.fail("view is ", detail::quoted(name), ", but must be one of ",
+               detail::join(names, ", "));
+    }
+  }
+  for (const std::string& name : names) {
+    const auto found = given.find(name);
+    if (found == given.end()) {
+      row.fail("the row has no view '", name, "', but must have ", detail::join(names, ", "));
+    }
+    rows.push_back(found->second);
+  }
+  return rows;
+}
+
 /// The row as a line of JSON lines: line ends between its tokens become blanks.
 std::string record_of(const RowText& row) {
   if (!row.json.starts_with('{')) row.fail("the row is not an object {...}, but must be one");
@@ -169,39 +259,103 @@ auto with_places(const std::string& lines, std::int64_t first, const Parse& pars
   }
 }
 
+Dataset numbers_of(const ModelParts& model, const std::string& lines, const std::string& source,
+                   std::int64_t first) {
+  return with_places(lines, first, [&](const std::string& text) {
+    return parse_svmlight(text, source,
+                          {.refuse_labels_alone = true,
+                           .first_index = given_first_index(model.preprocessing.first_index)});
+  });
+}
+
+Examples rows_of_numbers(const ModelParts& model, std::span<const std::string_view> rows,
+                         const std::string& source, std::int64_t first) {
+  const std::size_t num_views = std::max<std::size_t>(model.views.size(), 1);
+  std::vector<std::string> lines(num_views);
+  for_each_row(rows, source, first, [&](const RowText& row) {
+    const auto of_views =
+        model.views.empty() ? std::vector{row.json} : rows_of_views(row, model.views);
+    for (std::size_t k = 0; k < num_views; ++k) {
+      lines[k] += line_of({of_views[k], source, row.number}, model.preprocessing.first_index);
+      lines[k] += '\n';
+    }
+  });
+  if (model.views.empty()) return examples_of(numbers_of(model, lines[0], source, first), source);
+  std::vector<Dataset> parts;
+  for (const std::string& text : lines) parts.push_back(numbers_of(model, text, source, first));
+  std::vector<CsrView> views;
+  for (const Dataset& part : parts) views.push_back(part.X);
+  CsrMatrix X = side_by_side(views, model.views);
+  Examples examples = examples_of(std::move(parts.front()), source);
+  examples.X = std::move(X);
+  examples.views = model.views;
+  return examples;
+}
+
+Examples rows_of_texts(std::span<const std::string_view> rows, const std::string& source,
+                       std::int64_t first) {
+  TextDataset texts;
+  for_each_row(rows, source, first, [&](const RowText& row) {
+    texts.documents.push_back(document_of(row));
+    texts.labels.append({});
+  });
+  return examples_of(std::move(texts), source);
+}
+
+Examples rows_of_records(const ModelParts& model, std::span<const std::string_view> rows,
+                         const std::string& source, std::int64_t first) {
+  std::string lines;
+  for_each_row(rows, source, first, [&](const RowText& row) { lines += record_of(row) + "\n"; });
+  return examples_of(with_places(lines, first,
+                                 [&](const std::string& text) {
+                                   return parse_jsonl(text, source,
+                                                      {.selection = &model.records->selection,
+                                                       .labels_optional = true});
+                                 }),
+                     source);
+}
+
+/// The columns of a token: a text, or a list of texts.
+Token token_of(nlohmann::json& value, const RowText& row, std::size_t number) {
+  const auto refuse = [&] {
+    row.fail("token ", number, " is neither a text nor a list of texts, but must be one");
+  };
+  if (value.is_string()) return {std::move(value.get_ref<std::string&>())};
+  if (!value.is_array()) refuse();
+  Token token;
+  for (nlohmann::json& cell : value) {
+    if (!cell.is_string()) refuse();
+    token.push_back(std::move(cell.get_ref<std::string&>()));
+  }
+  return token;
+}
+
 }  // namespace
 
 Examples read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
                            const std::string& source, std::int64_t first) {
   require(!rows.empty(), source, ": there are no rows, but there must be at least one");
   const RowKind kind = row_kind(model);
-  if (kind == RowKind::documents) {
-    TextDataset texts;
-    for_each_row(rows, source, first, [&](const RowText& row) {
-      texts.documents.push_back(document_of(row));
-      texts.labels.append({});
-    });
-    return examples_of(std::move(texts), source);
+  Examples examples = kind == RowKind::documents ? rows_of_texts(rows, source, first)
+                      : kind == RowKind::records ? rows_of_records(model, rows, source, first)
+                                                 : rows_of_numbers(model, rows, source, first);
+  require(examples.num_rows() == rows.size(), source, ": only ", examples.num_rows(), " of ",
+          rows.size(), " rows could be read");
+  return examples;
+}
+
+Sentence read_request_sentence(std::string_view json, const std::string& source,
+                               std::int64_t number) {
+  const RowText row{json, source, number};
+  if (!json.starts_with('[')) {
+    row.fail("the row is not a sentence, but must be a list of tokens: texts, or lists of texts");
   }
-  std::string lines;
-  for_each_row(rows, source, first, [&](const RowText& row) {
-    lines +=
-        kind == RowKind::records ? record_of(row) : line_of(row, model.preprocessing.first_index);
-    lines += '\n';
-  });
-  ReadRows read = with_places(lines, first, [&](const std::string& text) -> ReadRows {
-    if (kind == RowKind::numbers) {
-      return parse_svmlight(text, source,
-                            {.refuse_labels_alone = true,
-                             .first_index = given_first_index(model.preprocessing.first_index)});
-    }
-    return parse_jsonl(text, source,
-                       {.selection = &model.records->selection, .labels_optional = true});
-  });
-  Examples raw = examples_of(std::move(read), source);
-  require(raw.num_rows() == rows.size(), source, ": only ", raw.num_rows(), " of ", rows.size(),
-          " rows could be read");
-  return raw;
+  nlohmann::json tokens = row.value();
+  Sentence sentence;
+  for (nlohmann::json& token : tokens) {
+    sentence.push_back(token_of(token, row, sentence.size() + 1));
+  }
+  return sentence;
 }
 
 }  // namespace margrove::serve

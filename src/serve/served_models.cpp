@@ -24,8 +24,7 @@ ServedModel::ServedModel(std::string name, const std::string& path)
 
 ServedModel::ServedModel(std::string name, ModelParts parts)
     : name_(std::move(name)), parts_(std::move(parts)) {
-  require(parts_.views.empty(), "model ", name_, ": its rows have several views, which a request ",
-          "cannot have");
+  if (parts_.predictor->sentences() != nullptr) return;
   if (parts_.rows().gives_one_label()) hierarchy_.emplace(parts_.hierarchy);
 }
 

@@ -13,20 +13,23 @@
 
 #include "model/label_texts.hpp"
 #include "model/model.hpp"
+#include "model/sentence_predictor.hpp"
 
 namespace margrove::serve {
 
 /// A loaded model with what all its answers share. Immutable, safe to use from many threads.
 class ServedModel {
  public:
-  /// Throws ModelFileError as load_model(), and InvalidInput for a model whose examples are not
-  /// rows or have several views.
+  /// Throws ModelFileError as load_model(), and InvalidInput for a model whose examples are
+  /// neither rows nor sentences.
   ServedModel(std::string name, const std::string& path);
   /// A model that is loaded already.
   ServedModel(std::string name, ModelParts parts);
 
   const std::string& name() const { return name_; }
   const ModelParts& parts() const { return parts_; }
+  /// Null if the examples are rows.
+  const SentencePredictor* sentences() const { return parts_.predictor->sentences(); }
   /// Null if the model has no probabilities.
   const HierarchyProbabilities* hierarchy() const { return hierarchy_ ? &*hierarchy_ : nullptr; }
   /// The texts of all labels, made by the first call for this `show` (label_texts()).

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/out_of_time.hpp"
 #include "data/csr_operations.hpp"
 #include "data/text_scan.hpp"
 #include "io/model_facts.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t kAnswersAtOnce = 64 * 1024;  // bytes of a stream
 constexpr std::size_t kBytesPerRowByte = 60;
 constexpr std::size_t kBytesPerLabel = 300;
 constexpr std::size_t kBytesPerPlace = 3 * sizeof(std::string_view);
+constexpr std::size_t kBytesPerSentenceByte = 100;
 
 #include "kServedPage.inc"
 
@@ -43,10 +45,17 @@ constexpr std::array kRoutes{
     Route{"POST", "/reload", "Load models again", Place::loader, true, &Service::reload_models},
 };
 
+constexpr std::string_view kLate = "the time for a request is over";
+
+[[noreturn]] void fail_late() { throw StatusError(504, std::string(kLate)); }
+
 void require_time(Deadline deadline) {
-  if (std::chrono::steady_clock::now() > deadline) {
-    throw StatusError(504, "the time for a request is over");
-  }
+  if (std::chrono::steady_clock::now() > deadline) fail_late();
+}
+
+double seconds_until(Deadline deadline) {
+  const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
+  return std::max(left.count(), 0.0);
 }
 
 /// The media type without its parameters, in small letters.
@@ -118,11 +127,47 @@ std::size_t block_size(std::span<const std::string_view> rows, std::size_t label
   return count;
 }
 
+/// A sentence, and the memory that it and the work on it hold.
+struct HeldSentence {
+  MemoryShare share;
+  std::array<Sentence, 1> sentence;
+  std::string place;
+};
+
+HeldSentence held_sentence(const ServedModel& model, std::string_view row,
+                           const std::string& source, std::int64_t number, MemoryBudget& memory) {
+  HeldSentence held{MemoryShare(memory), {}, concat(source, ":", number)};
+  held.share.resize(kBytesPerSentenceByte * row.size());
+  held.sentence[0] = read_request_sentence(row, source, number);
+  held.share.resize(held.share.bytes() +
+                    model.sentences()->bytes_of_sentence(held.sentence[0].size()));
+  return held;
+}
+
+/// Calls use(text) for the answers to the sentences in order.
+template <class Use>
+void for_sentences(const ServedModel& model, std::span<const std::string_view> rows,
+                   const std::string& source, std::int64_t first, MemoryBudget& memory,
+                   Deadline deadline, const Use& use) {
+  for (const std::string_view row : rows) {
+    const HeldSentence held = held_sentence(model, row, source, first++, memory);
+    RunControl control({}, seconds_until(deadline));
+    const auto answers =
+        model.sentences()->answers({held.sentence, held.place}, Executor::serial(), control);
+    if (control.stop_reason() != Stop::converged) fail_late();
+    use(to_text(answer_json(answers.at(0), model.sentences()->answer_columns())));
+  }
+}
+
 /// Calls use(text) for the answers to the rows in order, which are worked on together.
 template <class Use>
 void for_block(const ServedModel& model, const AnswerOptions& options,
                std::span<const std::string_view> rows, const std::string& source,
-               std::int64_t first, MemoryBudget& memory, const Use& use) {
+               std::int64_t first, MemoryBudget& memory, Deadline deadline, const Use& use) {
+  if (model.sentences() != nullptr) {
+    for_sentences(model, rows, source, first, memory, deadline, use);
+    return;
+  }
   std::size_t bytes = 0;
   for (const std::string_view row : rows) bytes += row.size();
   MemoryShare share(memory);
@@ -136,6 +181,23 @@ void for_block(const ServedModel& model, const AnswerOptions& options,
         return answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial());
       });
   for (const Answer& answer : answers) use(to_text(answer_json(answer, options, texts)));
+}
+
+/// The lines of a text, without their ends.
+Json lines_of(std::string_view text) {
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// What a row of a request is, as docs/serving.md names it.
+std::string_view form_of_rows(const ServedModel& model) {
+  if (model.sentences() != nullptr) return "sentences";
+  return model.parts().views.empty() ? kind_name(row_kind(model.parts())) : "views";
 }
 
 /// For the places of a body's rows, of which there are no more than commas and one.
@@ -163,6 +225,8 @@ Response error_response(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const StatusError& e) {
     return error_response(e.status(), e.what(), e.allow());
+  } catch (const OutOfTimeLimit&) {
+    return error_response(504, kLate);
   } catch (const InvalidInput& e) {
     return error_response(400, e.what());
   } catch (const std::bad_alloc&) {
@@ -243,7 +307,8 @@ Response Service::predict(const Request& request, Deadline deadline) const {
     const std::size_t count = block_size(rows.subspan(begin), labels_per_row(*model, options));
     std::string_view separator = begin == 0 ? "" : ",";
     for_block(*model, options, rows.subspan(begin, count), "row",
-              static_cast<std::int64_t>(begin) + 1, memory_, [&](std::string_view answer) {
+              static_cast<std::int64_t>(begin) + 1, memory_, deadline,
+              [&](std::string_view answer) {
                 text.append(separator);
                 text.append(answer);
                 separator = ",";
@@ -266,6 +331,9 @@ Response Service::explain(const Request& request, Deadline deadline) const {
   ModelChoice choice;
   set_all(table_of(options, choice), request.query, body.options);
   const auto model = find(choice.model);
+  if (model->sentences() != nullptr) {
+    return explain_sentence(*model, body.rows[0], options, deadline);
+  }
   const ModelParts& parts = model->parts();
   const CsrMatrix X = prepared(*model, body.rows, "row");
   const auto of_row = [](std::size_t) { return std::string("row:1"); };
@@ -294,6 +362,22 @@ Response Service::explain(const Request& request, Deadline deadline) const {
   return {.body = text.take_text(), .memory = text.take_share()};
 }
 
+Response Service::explain_sentence(const ServedModel& model, std::string_view row,
+                                   const ExplainOptions& options, Deadline deadline) const {
+  require(model.sentences()->explains(), "a model of method ", model.parts().method, " and kind ",
+          model.sentences()->kind(), " has no explanations");
+  require<InvalidOption>(options.label.empty(),
+                         "option label is given, but the examples of method ", model.parts().method,
+                         " are not rows");
+  const HeldSentence held = held_sentence(model, row, "row", 1, memory_);
+  RunControl control({}, seconds_until(deadline));
+  const std::string lines = model.sentences()->explain_sentence(
+      {held.sentence, held.place}, 1, static_cast<std::size_t>(options.features), control);
+  AnswerText text(memory_, max_answer_bytes_);
+  text.append(to_text({{"model", model.name()}, {"lines", lines_of(lines)}}));
+  return {.body = text.take_text(), .memory = text.take_share()};
+}
+
 Response Service::model(const Request& request, Deadline) const {
   ModelChoice choice;
   set_all(table_of(choice), request.query, {});
@@ -305,7 +389,7 @@ Response Service::model(const Request& request, Deadline) const {
   return {200, to_text({{"model", model->name()},
                         {"models", models_.names()},
                         {"method", model->parts().method},
-                        {"rows", kind_name(row_kind(model->parts()))},
+                        {"rows", form_of_rows(*model)},
                         {"facts", std::move(facts)}})};
 }
 
@@ -423,19 +507,19 @@ void PredictStream::answer_block(std::span<const std::string_view> rows, std::in
   require_time(deadline);
   const std::size_t before = answers.size();
   try {
-    append_answers(rows, first, answers);
+    append_answers(rows, first, deadline, answers);
   } catch (const InvalidInput&) {
     if (rows.size() == 1) throw;
     answers.resize(before);
     for (std::size_t i = 0; i < rows.size(); ++i) {  // up to the wrong one
-      append_answers(rows.subspan(i, 1), first + static_cast<std::int64_t>(i), answers);
+      append_answers(rows.subspan(i, 1), first + static_cast<std::int64_t>(i), deadline, answers);
     }
   }
 }
 
 void PredictStream::append_answers(std::span<const std::string_view> rows, std::int64_t first,
-                                   std::string& answers) const {
-  for_block(*model_, options_, rows, "line", first, service_.memory(),
+                                   Deadline deadline, std::string& answers) const {
+  for_block(*model_, options_, rows, "line", first, service_.memory(), deadline,
             [&](std::string_view answer) {
               answers += answer;
               answers += '\n';

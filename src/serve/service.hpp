@@ -135,6 +135,8 @@ class Service {
  private:
   friend class PredictStream;
   std::shared_ptr<const ServedModel> find(const std::string& name) const;
+  Response explain_sentence(const ServedModel& model, std::string_view row,
+                            const ExplainOptions& options, Deadline deadline) const;
 
   ServedModels& models_;
   Metrics& metrics_;
@@ -173,7 +175,7 @@ class PredictStream {
  private:
   void answer_block(std::span<const std::string_view> rows, std::int64_t first, Deadline deadline,
                     std::string& answers);
-  void append_answers(std::span<const std::string_view> rows, std::int64_t first,
+  void append_answers(std::span<const std::string_view> rows, std::int64_t first, Deadline deadline,
                       std::string& answers) const;
   [[noreturn]] void refuse_long_line(std::int64_t number) const;
 

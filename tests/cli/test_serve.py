@@ -899,11 +899,104 @@ class Start(ServeTest):
             message = self.refused("--port", port, "animals.model", code=2)
         self.assertIn(f"cannot listen on address 127.0.0.1, port {port}", message)
 
-    def test_sentences_are_refused(self) -> None:
-        corpus = "a\tDT\nb\tNN\n\na\tDT\nc\tNN\n\n" * 5
-        pathlib.Path(self.path("tagged")).write_text(corpus, encoding="utf-8")
-        self.program("train", "--method", "structured", "--quiet", "tagged", "tagger.model")
-        self.assertIn("its examples are not rows", self.refused("tagger.model", code=3))
+
+class Sentences(ServeTest):
+    """Models of sentences: rows are lists of tokens."""
+
+    def served(self, corpus: str, *options: str) -> Server:
+        pathlib.Path(self.path("corpus")).write_text(corpus, encoding="utf-8")
+        self.program(
+            "train", "--method", "structured", "--quiet", *options, "corpus", "sentences.model"
+        )
+        return self.serve("sentences.model")
+
+    def test_tokens_get_tags(self) -> None:
+        server = self.served("a\tDT\nb\tNN\n\na\tDT\nc\tNN\n\n" * 5)
+        rows = [["a", "c"], [["b"]], ["-DOCSTART-", "New York", "# c"]]
+        status, answer = server.ask("POST", "/predict", {"rows": rows})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["predictions"][0], {"tags": ["DT", "NN"]})
+        self.assertEqual([len(p["tags"]) for p in answer["predictions"]], [2, 1, 3])
+        self.assertEqual(server.ask("GET", "/model")[1]["rows"], "sentences")
+        for row, message in (
+            ("a", "row:1: the row is not a sentence"),
+            ([], "row:1: the sentence has no tokens"),
+            (["a", 3], "row:1: token 2 is neither a text nor a list of texts"),
+            ([["a", "x"]], "row:1: tokens have 2 columns, but must have 1 as in training"),
+            (["a\tb"], "row:1: token 1: a column is 'a\\tb', but must be a text without tabs"),
+            ([""], "row:1: token 1: column 1 is empty"),
+        ):
+            with self.subTest(row=row):
+                status, answer = server.ask("POST", "/predict", {"row": row})
+                self.assertEqual((status, answer["error"][: len(message)]), (400, message))
+        status, answer = server.ask("POST", "/predict", {"row": ["a"], "top": 2})
+        self.assertEqual(status, 400)
+        self.assertIn(
+            "option top is given, but the examples of method structured are not rows",
+            answer["error"],
+        )
+        status, answer = server.ask("POST", "/explain", {"row": ["a"]})
+        self.assertEqual(status, 400)
+        self.assertIn("has no explanations", answer["error"])
+
+    def test_streams_have_a_sentence_on_each_line(self) -> None:
+        server = self.served("a\tDT\nb\tNN\n\na\tDT\nc\tNN\n\n" * 5)
+        status, text = server.ask("POST", "/predict", '["a", "b"]\n["a"]\n', LINES_TYPE)
+        self.assertEqual(status, 200)
+        self.assertEqual(text, '{"tags":["DT","NN"]}\n{"tags":["DT"]}\n')
+
+    def test_words_get_heads(self) -> None:
+        tree = (
+            "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_\n"
+            "3\truns\trun\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+        )
+        server = self.served(tree * 5, "--model", "dependency")
+        row = [["the", "the", "DET"], ["dog", "dog", "NOUN"], ["runs", "run", "VERB"]]
+        status, answer = server.ask("POST", "/predict", {"row": row})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(
+            answer["predictions"], [{"heads": [2, 3, 0], "relations": ["det", "nsubj", "root"]}]
+        )
+        status, answer = server.ask("POST", "/explain", {"row": row, "features": 1})
+        self.assertEqual(status, 200, answer)
+        self.assertTrue(answer["lines"][0].startswith("1 the: head 2 dog, relation det"))
+        words = [["w"]] * 3000
+        status, answer = server.ask("POST", "/predict", {"row": words})
+        self.assertEqual(status, 400)
+        self.assertIn("more than 2048 words", answer["error"])
+
+
+class Views(ServeTest):
+    def test_a_row_has_one_of_each_view(self) -> None:
+        for name, text in (
+            ("rows", "a 1:1 2:0.5\nb 1:-1\na 1:2\nb 1:-2 2:1\n"),
+            ("other", "a 1:3\nb 1:1\na 1:4\nb 1:0.5\n"),
+        ):
+            pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
+        self.program(
+            "train", "--method", "spn-mkl", "--quiet", "--view", "o=other", "rows", "views.model"
+        )
+        server = self.serve("views.model")
+        row = {"views": {"main": {"features": {"1": 2}}, "o": "1:4"}}
+        status, answer = server.ask("POST", "/predict", {"rows": [row, row]})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["predictions"], [{"labels": ["a"]}] * 2)
+        self.assertEqual(server.ask("GET", "/model")[1]["rows"], "views")
+        self.assertEqual(server.ask("POST", "/explain", {"row": row})[0], 200)
+        for wrong, message in (
+            ("1:2", "row:1: the row is of several views, so it must be"),
+            ({"features": {"1": 2}}, "row:1: the row is of several views, so it must be"),
+            ({"views": {"main": "1:2"}}, "row:1: the row has no view 'o', but must have main, o"),
+            (
+                {"views": {"main": "1:2", "o": "1:1", "x": "1:1"}},
+                "row:1: view is 'x', but must be one of main, o",
+            ),
+            ({"views": {"main": 1, "o": "1:1"}}, "row:1: the row is neither a line of SVMlight"),
+            ({"views": {"main": "1:x", "o": "1:1"}}, "row:1:"),
+        ):
+            with self.subTest(wrong=wrong):
+                status, answer = server.ask("POST", "/predict", {"row": wrong})
+                self.assertEqual((status, answer["error"][: len(message)]), (400, message))
 
 
 class Reload(ServeTest):

@@ -261,12 +261,12 @@ class StandardInput(CliTest):
         self.assertEqual((out, code), ("", 0))
         self.assertIn("standard input:6:12: the line has 3 columns, but must have 1 like line 5; "
                       "the sentence of lines 5 to 7 is skipped", err)  # fmt: skip
-        self.assertIn("standard input:9: lines have 3 columns, but must have 1 as in training; the "
-                      "sentence of line 9 is skipped", err)  # fmt: skip
+        self.assertIn("standard input:9: tokens have 3 columns, but must have 1 as in training; "
+                      "the sentence of line 9 is skipped", err)  # fmt: skip
         self.assertIn("2 of 4 sentences have errors; their answers are empty", err)
         out, err = self.piped("a\ndog\n\na b c\n\na\n\n", code=3)
         self.assertEqual(out, "DET\nNOUN\n\n")
-        self.assertIn("standard input:4: lines have 3 columns", err)
+        self.assertIn("standard input:4: tokens have 3 columns", err)
         self.assertIn("the file has no sentences, but must have at least one",
                       self.piped("\n\n", code=3)[1])  # fmt: skip
         self.assertIn("none of its 1 sentences can be read",

@@ -166,7 +166,7 @@ def test_wrong_tokens_are_refused_with_their_place() -> None:
         ([[["b", 3]]], r"^sentence 0, token 0 is \['b', 3\], but must be a text"),
         ([[{"a": [1]}, {}]], r"^sentence 0, token 0: feature 'a' is \[1\], but must be a text, a"),
         ([[{"a": np.inf}, {}]], "feature 'a' is inf, but must be a text, a finite number"),
-        ([[{"a": "x\ty"}, {}]], "^sentence 0, token 0: it is .*without tabs and line ends"),
+        ([[{"a": "x\ty"}, {}]], "^X: sentence 0, token 0: a column is .*without tabs, line"),
     ]
     for X, message in wrong:
         with pytest.raises(ValueError, match=message):

@@ -41,6 +41,14 @@ def test_sentences_and_the_program_make_the_same_model(tmp_path: Path) -> None:
     assert loaded.predict(columns) == model.predict(columns)
 
 
+def test_any_text_is_a_token() -> None:
+    model = StructuredSVC().fit(SENTENCES, TAGS)
+    odd = [["-DOCSTART-", "New York", "#", "# x"], [" "], ["dog"]]
+    assert [len(tags) for tags in model.predict(odd)] == [4, 1, 1]
+    own = StructuredSVC().fit([["-DOCSTART-"], ["# x", "New York"]] * 3, [["A"], ["B", "C"]] * 3)
+    assert own.predict([["-DOCSTART-"], ["# x", "New York"]]) == [["A"], ["B", "C"]]
+
+
 def several() -> tuple[Any, Any]:
     random = np.random.default_rng(0)
     Y = (random.random((120, 3)) < 0.5).astype(int)
@@ -65,11 +73,16 @@ def test_label_sets_of_rows_use_what_pairs_say() -> None:
         ("chain", [], [], "X: there are no sentences"),
         ("chain", [["a"], []], [["T"], []], "X: sentence 1 must be a sequence of at least one"),
         ("chain", [["a"]], [["T", "T"]], "y: sentence 0 has 2 tags, but must have 1"),
-        ("chain", [["a\tb"]], [["T"]], "sentence 0, token 0: .* must be texts without"),
+        ("chain", [["a\tb"]], [["T"]], "X: sentence 0, token 0: .* must be a text without"),
         ("dependency", np.eye(3), [[]] * 3, "X: it is an array, but model='dependency' must have"),
         ("dependency", [["a"]], [[]], "y: sentence 0 has 0 arcs, but must have 1"),
         ("dependency", [[["a"] * 6]], [[(0, "root")]], "sentence 0, word 0: .* at most 5 texts"),
-        ("dependency", [["a\n"]], [[(0, "root")]], "sentence 0, word 0: .* must be texts without"),
+        (
+            "dependency",
+            [["a\n"]],
+            [[(0, "root")]],
+            "X: sentence 0, token 0: .* must be a text without",
+        ),
         ("dependency", [["a"]], [[(2, "root")]], "head is 2, but the sentence has 1 words"),
     ],
 )

@@ -1,10 +1,12 @@
 // What the C++ library answers, for tests/python/test_doors.py: only public headers are used.
 //
-//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel
+//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel or
+//                                               sentences
 //   cxx_door ACTION MODEL ROWS [OTHER]          predict, probabilities or explain, as JSON
 //
 // OTHER is the file of the view "other". An error of the library is printed as {"error": "..."}.
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,7 +21,30 @@ using namespace margrove;
 
 using ViewFiles = std::vector<ExampleOptions::ViewFile>;
 
+/// Of a file of columns, between tabs.
+std::vector<Sentence> sentences_in(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Sentence> sentences(1);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) {
+      sentences.emplace_back();
+      continue;
+    }
+    Token& token = sentences.back().emplace_back(1);
+    for (const char c : line) {
+      if (c == '\t') {
+        token.emplace_back();
+      } else {
+        token.back() += c;
+      }
+    }
+  }
+  sentences.pop_back();
+  return sentences;
+}
+
 Model trained(const std::string& kind, const std::string& rows, const ViewFiles& views) {
+  if (kind == "sentences") return train_sentences(sentences_in(rows));
   if (kind == "numbers") return train(FlatLrOptions{}, {.rows = read_examples(rows)});
   if (kind == "texts") return train(FlatLrOptions{}, {.rows = read_text(rows)});
   if (kind == "kernel") {
@@ -32,6 +57,16 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
   const RecordSelection columns{
       .text = {"title"}, .numeric = {"price"}, .categorical = {"colour"}, .label = "label"};
   return train(FlatLrOptions{}, {.rows = read_examples(rows, {.columns = columns})});
+}
+
+/// As the program prints them: a line for each token and an empty one after each sentence.
+Json tags(const Model& model, const std::string& path) {
+  Json all = Json::array();
+  for (const Sentence& answer : model.predict_sentences(sentences_in(path))) {
+    for (const Token& token : answer) all.push_back(token);
+    all.push_back(Json::array());
+  }
+  return all;
 }
 
 Json labels(const Model& model, const Rows& rows) {
@@ -71,6 +106,10 @@ void run(const std::vector<std::string>& arguments) {
     return;
   }
   const Model model = Model::load(arguments.at(1));
+  if (model.method() == "structured") {
+    std::cout << tags(model, arguments.at(2)) << "\n";
+    return;
+  }
   const Examples rows = model.read(arguments.at(2), views);
   const auto answer = verb == "predict"         ? labels
                       : verb == "probabilities" ? probabilities

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "methods/training.hpp"
+#include "model/method.hpp"
 #include "serve/service.hpp"
 #include "small_models.hpp"
 
@@ -44,12 +46,31 @@ inline ModelParts small_record_model() {
   return model;
 }
 
+/// Trained on sentences, whose tokens have 40 tags, or on trees.
+inline ModelParts small_sentence_model(const std::string& model) {
+  std::vector<Sentence> sentences;
+  for (int k = 0; k < 40; ++k) {
+    const std::string name = concat("t", k);
+    sentences.push_back(model == "chain" ? Sentence{{"a", name}, {name, "t0"}}
+                                         : Sentence{{"a", "2", name}, {name, "0", "root"}});
+  }
+  const Method& method = find_method("structured");
+  const auto run = method.start();
+  set_options(run->options(), {{"model", model}, {"max_passes", "2"}});
+  RunControl control;
+  return train_examples(method, *run, {sentences, "sentences", 0}, nullptr, 0, Executor::serial(),
+                        control);
+}
+
 class SmallService {
  public:
   SmallService()
       : models_({std::make_shared<const serve::ServedModel>("numbers", calibrated_small_model()),
                  std::make_shared<const serve::ServedModel>("texts", small_text_model()),
-                 std::make_shared<const serve::ServedModel>("records", small_record_model())}),
+                 std::make_shared<const serve::ServedModel>("records", small_record_model()),
+                 std::make_shared<const serve::ServedModel>("tags", small_sentence_model("chain")),
+                 std::make_shared<const serve::ServedModel>("trees",
+                                                            small_sentence_model("dependency"))}),
         service_(
             models_, metrics_, "1.2.3", [] { return serve::Gauges{.connections = 4}; },
             [this](const std::string& line) { log_ += line + "\n"; }) {}

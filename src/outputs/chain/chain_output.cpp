@@ -12,7 +12,8 @@
 namespace margrove {
 namespace {
 
-ColumnCorpus read(const TextSource& source, const ChainSvmOptions& options, RunControl* control) {
+ColumnCorpus read(const ExampleSource& source, const ChainSvmOptions& options,
+                  RunControl* control) {
   return read_columns(source, {.comments = options.comments}, control);
 }
 

@@ -120,7 +120,7 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   // A file to predict may still carry its tags, as the last column.
   const bool fits =
       corpus.num_columns == num_columns_ || (!has_tags && corpus.num_columns == num_columns_ + 1);
-  require(corpus.sentences.empty() || fits, source, ": lines have ",
+  require(corpus.sentences.empty() || fits, source, ": tokens have ",
           corpus.num_columns + (has_tags ? 1 : 0), " columns, but must have ",
           num_columns_ + (has_tags ? 1 : 0), " as in training");
   if (corpus.num_columns == num_columns_ + 1) {
@@ -130,7 +130,7 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   return corpus;
 }
 
-ColumnCorpus ChainPredictor::read(const TextSource& source, bool has_tags,
+ColumnCorpus ChainPredictor::read(const ExampleSource& source, bool has_tags,
                                   RunControl& control) const {
   return with_columns(source.name(), has_tags, [&](const ColumnOptions& options) {
     return read_columns(source, options, &control);
@@ -164,7 +164,7 @@ void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::stri
   }
 }
 
-std::string ChainPredictor::predict_file(const TextSource& source, Executor& executor,
+std::string ChainPredictor::predict_file(const ExampleSource& source, Executor& executor,
                                          RunControl& control) const {
   std::string out;
   append(decode(read(source, false, control), executor, control), out);
@@ -182,7 +182,20 @@ std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string
   return corpus.size();
 }
 
-std::vector<NamedValue> ChainPredictor::evaluate_file(const TextSource& source, Executor& executor,
+std::span<const AnswerColumn> ChainPredictor::answer_columns() const {
+  static constexpr AnswerColumn kColumns[] = {{"tags"}};
+  return kColumns;
+}
+
+std::size_t ChainPredictor::bytes_of_sentence(std::size_t num_tokens) const {
+  // Names and numbers of the features of a token (token_features()), and what Viterbi's algorithm
+  // keeps for each tag of it.
+  const std::size_t features = 24 + 3 * num_columns_, num_tags = tags_.size();
+  return num_tokens * (24 * features + 24 * num_tags + 200) + 24 * num_tags * num_tags;
+}
+
+std::vector<NamedValue> ChainPredictor::evaluate_file(const ExampleSource& source,
+                                                      Executor& executor,
                                                       RunControl& control) const {
   const ColumnCorpus corpus = read(source, true, control);
   const auto predicted = decode(corpus, executor, control);

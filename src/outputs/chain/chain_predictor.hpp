@@ -27,12 +27,14 @@ class ChainPredictor final : public SentencePredictor {
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
-  std::string predict_file(const TextSource& source, Executor& executor,
+  std::string predict_file(const ExampleSource& source, Executor& executor,
                            RunControl& control) const override;
   std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
                            RunControl& control, std::string& lines) const override;
-  std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
+  std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
+  std::span<const AnswerColumn> answer_columns() const override;
+  std::size_t bytes_of_sentence(std::size_t num_tokens) const override;
   /// The weights of these features and tags, found by their names; 0 for those that the model does
   /// not know.
   std::vector<float> weights_for(const FeatureTable& features, const LabelCodec& tags) const;
@@ -42,7 +44,7 @@ class ChainPredictor final : public SentencePredictor {
   /// Throws InvalidInput unless it has the columns of the training.
   template <class Read>
   ColumnCorpus with_columns(const std::string& source, bool has_tags, const Read& read) const;
-  ColumnCorpus read(const TextSource& source, bool has_tags, RunControl& control) const;
+  ColumnCorpus read(const ExampleSource& source, bool has_tags, RunControl& control) const;
   void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;

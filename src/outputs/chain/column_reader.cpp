@@ -28,32 +28,14 @@ class ColumnParser {
     } else {
       detail::split_at_blanks(line.text, cells_);
     }
-    detail::require_filled(line, cells_);
-    const std::size_t num_tags = options_.has_tags ? 1 : 0;
-    if (cells_.size() <= num_tags) {
-      line.fail(line.end(), "the line has one column, but must have a token and a tag");
+    add(detail::TokenPlace(line), cells_, looks_like_comment);
+    if (options_.has_tags && options_.comments == ColumnComments::automatic) {
+      note(line.number, looks_like_comment);
     }
-    if (first_line_ == 0) {
-      first_line_ = line.number;
-      first_is_comment_ = looks_like_comment;
-      corpus.num_columns = cells_.size() - num_tags;
-    }
-    if (cells_.size() != corpus.num_columns + num_tags) {
-      line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ",
-                corpus.num_columns + num_tags, " like line ", first_line_,
-                looks_like_comment || first_is_comment_ ? kSkipComments : "");
-    }
-    for (std::size_t c = 1; c < corpus.num_columns; ++c) {
-      const auto numeric = numeric_cell(cells_[c]);
-      if (numeric && !std::isfinite(numeric->value)) {
-        line.fail(cells_[c].data(), "column ", c + 1, " is ", detail::quoted(cells_[c]),
-                  ", but its number must be finite");
-      }
-    }
-    for (std::size_t c = 0; c < corpus.num_columns; ++c) sentence_.cells.emplace_back(cells_[c]);
-    if (!options_.has_tags) return;
-    sentence_.tags.push_back(corpus.tags.add(cells_.back()));
-    if (options_.comments == ColumnComments::automatic) note(line, looks_like_comment);
+  }
+
+  void add_token(const detail::TokenPlace& place, const std::vector<std::string_view>& cells) {
+    add(place, cells, /*looks_like_comment=*/false);
   }
 
   /// Throws InvalidInput if the lines that look like comments are likely to be ones.
@@ -85,10 +67,38 @@ class ColumnParser {
     LabelId tag;
   };
 
-  void note(const Line& line, bool looks_like_comment) {
+  void add(const detail::TokenPlace& place, const std::vector<std::string_view>& cells,
+           bool looks_like_comment) {
+    detail::require_filled(place, cells);
+    const std::size_t num_tags = options_.has_tags ? 1 : 0;
+    if (cells.size() <= num_tags) {
+      place.fail_at_end(place.what(), " has one column, but must have a token and a tag");
+    }
+    if (first_.empty()) {
+      first_ = place.name();
+      first_is_comment_ = looks_like_comment;
+      corpus.num_columns = cells.size() - num_tags;
+    }
+    if (cells.size() != corpus.num_columns + num_tags) {
+      place.fail_at_end(place.what(), " has ", cells.size(), " columns, but must have ",
+                        corpus.num_columns + num_tags, " like ", first_,
+                        looks_like_comment || first_is_comment_ ? kSkipComments : "");
+    }
+    for (std::size_t c = 1; c < corpus.num_columns; ++c) {
+      const auto numeric = numeric_cell(cells[c]);
+      if (numeric && !std::isfinite(numeric->value)) {
+        place.fail(cells[c].data(), "column ", c + 1, " is ", detail::quoted(cells[c]),
+                   ", but its number must be finite");
+      }
+    }
+    for (std::size_t c = 0; c < corpus.num_columns; ++c) sentence_.cells.emplace_back(cells[c]);
+    if (options_.has_tags) sentence_.tags.push_back(corpus.tags.add(cells.back()));
+  }
+
+  void note(std::int64_t line, bool looks_like_comment) {
     const LabelId tag = sentence_.tags.back();
     if (looks_like_comment) {
-      if (!comment_) comment_ = Comment{line.number, tag};
+      if (!comment_) comment_ = Comment{line, tag};
       return;
     }
     has_other_hash_ = has_other_hash_ || cells_.front() == "#";
@@ -99,20 +109,12 @@ class ColumnParser {
   const ColumnOptions& options_;
   ColumnSentence sentence_;
   std::vector<std::string_view> cells_;
-  std::int64_t first_line_ = 0;
+  std::string first_;  // the place of the first token
   bool first_is_comment_ = false;
   std::optional<Comment> comment_;  // the first line that looks like one
   bool has_other_hash_ = false;     // whether some token # stands elsewhere
   std::vector<bool> is_of_token_;   // whether a tag is of a line that looks like none
 };
-
-ColumnCorpus read(LineBlocks blocks, const ColumnOptions& options) {
-  const std::string source = blocks.name();
-  ColumnParser parser(options);
-  ColumnCorpus corpus = detail::read_sentences(std::move(blocks), parser);
-  parser.end(source, corpus.tags);
-  return corpus;
-}
 
 }  // namespace
 
@@ -125,9 +127,12 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
   return NumericCell{cell.substr(0, colon), *value};
 }
 
-ColumnCorpus read_columns(const TextSource& source, const ColumnOptions& options,
+ColumnCorpus read_columns(const ExampleSource& source, const ColumnOptions& options,
                           RunControl* control) {
-  return read(detail::row_blocks(source.open(), source.name(), control), options);
+  ColumnParser parser(options);
+  ColumnCorpus corpus = detail::read_sentences(source, control, parser);
+  parser.end(source.name(), corpus.tags);
+  return corpus;
 }
 
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
@@ -137,7 +142,7 @@ ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
 
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options, RunControl* control) {
-  return read(detail::row_blocks(open_memory(bytes, name), name, control), options);
+  return read_columns({bytes, name}, options, control);
 }
 
 }  // namespace margrove

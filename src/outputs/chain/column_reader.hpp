@@ -70,7 +70,7 @@ struct ColumnOptions {
 /// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite,
 /// text that is not UTF-8, and lines that look like comments where options.comments is automatic;
 /// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end. O(bytes).
-ColumnCorpus read_columns(const TextSource& source, const ColumnOptions& options = {},
+ColumnCorpus read_columns(const ExampleSource& source, const ColumnOptions& options = {},
                           RunControl* control = nullptr);
 /// The sentences of a part of such a file, perhaps none.
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,

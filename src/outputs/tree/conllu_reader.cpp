@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <span>
 
 #include "data/sentence_lines.hpp"
 
@@ -42,6 +44,7 @@ bool is_range_or_empty_node(std::string_view id) {
 }
 
 constexpr std::size_t kMostWords = 2048;
+constexpr std::string_view kMissing = "_";
 
 class DependencyParser {
  public:
@@ -59,22 +62,27 @@ class DependencyParser {
       line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ", kNumColumns,
                 " separated by tabs");
     }
-    detail::require_filled(line, cells_);
+    const detail::TokenPlace place(line);
+    detail::require_filled(place, cells_);
     if (is_range_or_empty_node(cells_[kId])) return;
     const std::size_t next = sentence_.num_words() + 1;
     if (!is_number(cells_[kId]) || to_number(cells_[kId]) != next) {
       line.fail(cells_[kId].data(), "word number is ", quoted(cells_[kId]), ", but must be ", next);
     }
-    if (next > kMostWords) {
-      line.fail(cells_[kId].data(), "the sentence has more than ", kMostWords,
-                " words: a parser takes time in the cube of their number");
+    add(place, std::span(cells_).subspan(kForm, kHead - kForm), cells_[kHead], cells_[kDeprel]);
+  }
+
+  void add_token(const detail::TokenPlace& place, const std::vector<std::string_view>& cells) {
+    constexpr std::size_t kMostColumns = kHead - kForm;
+    const std::size_t num_answers = options_.has_trees ? 2 : 0;
+    if (cells.size() <= num_answers || cells.size() > kMostColumns + num_answers) {
+      place.fail_at_end("the word has ", cells.size(), " columns, but must have at least a form, ",
+                        "at most ", kMostColumns, " columns",
+                        options_.has_trees ? ", and its head and relation after them" : "");
     }
-    sentence_.forms.emplace_back(cells_[kForm]);
-    sentence_.lemmas.emplace_back(cells_[kLemma]);
-    sentence_.upos.emplace_back(cells_[kUpos]);
-    sentence_.xpos.emplace_back(cells_[kXpos]);
-    sentence_.features.emplace_back(cells_[kFeats]);
-    if (options_.has_trees) parse_arc(line);
+    const auto columns = std::span(cells).first(cells.size() - num_answers);
+    const bool has_trees = options_.has_trees;
+    add(place, columns, has_trees ? cells[columns.size()] : "", has_trees ? cells.back() : "");
   }
 
   void end_sentence() {
@@ -88,27 +96,37 @@ class DependencyParser {
   DependencyCorpus corpus;
 
  private:
-  void parse_arc(const Line& line) {
-    const std::string_view head = cells_[kHead];
+  /// `columns`: form, lemma and so on, of which the last ones may be missing.
+  void add(const detail::TokenPlace& place, std::span<const std::string_view> columns,
+           std::string_view head, std::string_view relation) {
+    if (sentence_.num_words() == kMostWords) {
+      place.fail(columns.front().data(), "the sentence has more than ", kMostWords,
+                 " words: a parser takes time in the cube of their number");
+    }
+    std::vector<std::string>* const fields[] = {
+        &sentence_.forms, &sentence_.lemmas, &sentence_.upos, &sentence_.xpos, &sentence_.features};
+    for (std::size_t c = 0; c < std::size(fields); ++c) {
+      fields[c]->emplace_back(c < columns.size() ? columns[c] : kMissing);
+    }
+    if (options_.has_trees) add_arc(place, head, relation);
+  }
+
+  void add_arc(const detail::TokenPlace& place, std::string_view head, std::string_view relation) {
     if (!is_number(head)) {
-      line.fail(head.data(), "head is ", quoted(head), ", but must be the number of a word or 0");
+      place.fail(head.data(), "head is ", quoted(head), ", but must be the number of a word or 0");
     }
     if (to_number(head) == sentence_.num_words()) {
-      line.fail(head.data(), "word ", head, " is its own head, but must have another one");
+      place.fail(head.data(), "word ", head, " is its own head, but must have another one");
     }
-    if (cells_[kDeprel] == "_") {
-      line.fail(cells_[kDeprel].data(), "relation is missing");
-    }
-    source_ = line.source;
+    if (relation == kMissing) place.fail(relation.data(), "relation is missing");
     sentence_.heads.push_back(to_number(head));
-    sentence_.relations.push_back(corpus.relations.add(cells_[kDeprel]));
-    places_.push_back({line.number, (head.data() - line.text.data()) + 1});
+    sentence_.relations.push_back(corpus.relations.add(relation));
+    places_.push_back(place.text(head.data()));
   }
 
   template <class... Parts>
   [[noreturn]] void fail_at_head(std::size_t word, const Parts&... parts) const {
-    const Place& place = places_[word];
-    throw InvalidInput(concat(source_, ":", place.line, ":", place.column, ": ", parts...));
+    throw InvalidInput(concat(places_[word], ": ", parts...));
   }
 
   void require_tree() const {
@@ -140,24 +158,17 @@ class DependencyParser {
     }
   }
 
-  struct Place {
-    std::int64_t line;
-    std::ptrdiff_t column;
-  };
-
   const DependencyOptions& options_;
   DependencySentence sentence_;
   std::vector<std::string_view> cells_;
-  std::string source_;
-  std::vector<Place> places_;  // of each word's head
+  std::vector<std::string> places_;  // of each word's head
 };
 
 }  // namespace
 
-DependencyCorpus read_conllu(const TextSource& source, const DependencyOptions& options,
+DependencyCorpus read_conllu(const ExampleSource& source, const DependencyOptions& options,
                              RunControl* control) {
-  return detail::read_sentences(detail::row_blocks(source.open(), source.name(), control),
-                                DependencyParser(options));
+  return detail::read_sentences(source, control, DependencyParser(options));
 }
 
 DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
@@ -167,8 +178,7 @@ DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
 
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options, RunControl* control) {
-  return detail::read_sentences(detail::row_blocks(open_memory(bytes, name), name, control),
-                                DependencyParser(options));
+  return read_conllu({bytes, name}, options, control);
 }
 
 bool is_projective(const std::vector<std::uint32_t>& heads) {

@@ -43,7 +43,7 @@ struct DependencyOptions {
 /// out. Throws InvalidInput "file:line:column: ..." unless every line has ten columns, words are
 /// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root;
 /// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end. O(bytes).
-DependencyCorpus read_conllu(const TextSource& source, const DependencyOptions& options = {},
+DependencyCorpus read_conllu(const ExampleSource& source, const DependencyOptions& options = {},
                              RunControl* control = nullptr);
 /// The sentences of a part of such a file, perhaps none.
 DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,

@@ -11,7 +11,8 @@
 namespace margrove {
 namespace {
 
-DependencyCorpus read(const TextSource& source, const DependencySvmOptions&, RunControl* control) {
+DependencyCorpus read(const ExampleSource& source, const DependencySvmOptions&,
+                      RunControl* control) {
   return read_conllu(source, {}, control);
 }
 

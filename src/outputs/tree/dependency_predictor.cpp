@@ -129,7 +129,7 @@ void DependencyPredictor::append_answers(const DependencyCorpus& corpus, Executo
   }
 }
 
-std::string DependencyPredictor::predict_file(const TextSource& source, Executor& executor,
+std::string DependencyPredictor::predict_file(const ExampleSource& source, Executor& executor,
                                               RunControl& control) const {
   std::string out;
   append_answers(read_conllu(source, {.has_trees = false}, &control), executor, control, out);
@@ -144,7 +144,18 @@ std::size_t DependencyPredictor::predict_part(const FilePart& part, const std::s
   return corpus.size();
 }
 
-std::vector<NamedValue> DependencyPredictor::evaluate_file(const TextSource& source,
+std::span<const AnswerColumn> DependencyPredictor::answer_columns() const {
+  static constexpr AnswerColumn kColumns[] = {{"heads", /*is_number=*/true}, {"relations"}};
+  return kColumns;
+}
+
+std::size_t DependencyPredictor::bytes_of_sentence(std::size_t num_tokens) const {
+  // The tables of LabelledWorkspace, of arcs and of words, and the hashed features of a word.
+  const std::size_t n = num_tokens + 1;
+  return 96 * n * n + n * (32 * names_.size() + 1000);
+}
+
+std::vector<NamedValue> DependencyPredictor::evaluate_file(const ExampleSource& source,
                                                            Executor& executor,
                                                            RunControl& control) const {
   DependencyOptions options;
@@ -187,15 +198,18 @@ void append_others(std::string_view title, std::vector<Scored> others, std::size
 
 }  // namespace
 
-std::string DependencyPredictor::explain_sentence(const TextSource& source, std::size_t number,
-                                                  std::size_t num_others) const {
-  const DependencyCorpus corpus = read_conllu(source, {.has_trees = false});
+std::string DependencyPredictor::explain_sentence(const ExampleSource& source, std::size_t number,
+                                                  std::size_t num_others,
+                                                  RunControl& control) const {
+  const DependencyCorpus corpus = read_conllu(source, {.has_trees = false}, &control);
   require<InvalidOption>(number <= corpus.size(), "option row is ", number,
                          ", but the data have only ", corpus.size(), " sentences");
   const auto& forms = corpus.sentences[number - 1].forms;
   const ParserSentence sentence = parser_sentence(corpus.sentences[number - 1]);
   LabelledWorkspace workspace;
-  const LabelledTree tree = decode(sentence, workspace);
+  workspace.control = &control;
+  const LabelledTree tree =
+      read_in_time(source.name(), [&] { return decode(sentence, workspace); });
   const std::size_t n = sentence.size();
   const auto name_of_head = [&](std::size_t head) {
     return head == 0 ? std::string("0 (root)") : fmt::format("{} {}", head, forms[head - 1]);

@@ -38,17 +38,19 @@ class DependencyPredictor final : public SentencePredictor {
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
-  std::string predict_file(const TextSource& source, Executor& executor,
+  std::string predict_file(const ExampleSource& source, Executor& executor,
                            RunControl& control) const override;
   std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
                            RunControl& control, std::string& lines) const override;
-  std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
+  std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
+  std::span<const AnswerColumn> answer_columns() const override;
+  std::size_t bytes_of_sentence(std::size_t num_tokens) const override;
   bool explains() const override { return true; }
   /// For each word: its head and relation, the scores of the arc and of the relation, and those of
   /// the best other heads and relations.
-  std::string explain_sentence(const TextSource& source, std::size_t number,
-                               std::size_t num_others) const override;
+  std::string explain_sentence(const ExampleSource& source, std::size_t number,
+                               std::size_t num_others, RunControl& control) const override;
 
  private:
   void append_answers(const DependencyCorpus& corpus, Executor& executor, RunControl& control,

@@ -3,7 +3,9 @@ const wait = 250;  // milliseconds
 const forms = {
   texts: "A text",
   records: 'An object with the columns, such as {"title": "red shoe", "price": 10}',
-  numbers: "Features as index:value, such as 3:0.5 17:1" };
+  numbers: "Features as index:value, such as 3:0.5 17:1",
+  views: 'An object with a row for each view, such as {"views": {"main": "3:0.5", "other": "17:1"}}',
+  sentences: 'Tokens between blanks; or a list of them, such as ["red", "shoes"], with all columns [["red", "ADJ"], ...]' };
 let kind = "texts", latest = 0, timer;
 
 async function ask(path, body) {
@@ -16,11 +18,12 @@ async function ask(path, body) {
   return answer;
 }
 function rowOf(text) {
-  if (kind !== "records") return text;
+  if (kind === "sentences" && !text.trim().startsWith("[")) return text.trim().split(/\s+/);
+  if (kind === "texts" || kind === "numbers") return text;
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error("The row is no object of JSON: " + error.message);
+    throw new Error("The row is not JSON: " + error.message);
   }
 }
 
@@ -32,6 +35,12 @@ function showLabels({ labels, probabilities, scores }) {
     [probabilities ? "probability" : "score", row => row.number.toFixed(4), true], ["", () => ""]], rows);
   [...table.querySelectorAll("tr")].slice(1).forEach((line, k) => line.lastChild.append(signedBar(numbers[k], most)));
   byId("labels").replaceChildren(table);
+}
+function showAnswers(tokens, answer) {
+  const columns = Object.keys(answer).map(name => [name, token => String(answer[name][token.place])]);
+  const rows = tokens.map((token, place) => ({ place, text: [token].flat().join(" ") }));
+  byId("labels").replaceChildren(
+    tableOf([["", row => String(row.place + 1)], ["token", row => row.text], ...columns], rows));
 }
 function showReasons(text, explanations) {
   const parts = [];
@@ -55,6 +64,13 @@ async function answer() {
   if (!text.trim()) return clear("");
   try {
     const common = { row: rowOf(text), model: byId("model").value };
+    if (kind === "sentences") {
+      const { predictions } = await ask("/predict", common);
+      if (turn !== latest) return;
+      byId("error").textContent = "";
+      showAnswers(common.row, predictions[0]);
+      return;
+    }
     const predict = numbers => ask("/predict", { ...common, top: 5, [numbers]: true });
     // Models without calibrated probabilities refuse to give them.
     const predicted = await predict("probabilities").catch(() => predict("scores"));

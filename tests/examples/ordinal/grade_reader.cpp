@@ -48,7 +48,7 @@ void parse_line(const Line& line, const GradeFileOptions& options, GradedRows& r
 
 }  // namespace
 
-GradedRows read_grades(const TextSource& source, const GradeFileOptions& options,
+GradedRows read_grades(const ExampleSource& source, const GradeFileOptions& options,
                        RunControl* control) {
   GradedRows rows;
   LineBlocks blocks = detail::row_blocks(source.open(), source.name(), control);

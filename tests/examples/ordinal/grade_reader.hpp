@@ -29,7 +29,7 @@ struct GradeFileOptions {
 /// Throws InvalidInput "file:line:column: ..." for a grade that is not a whole number below 1000,
 /// a number that is none, and lines of different length; "file: ..." for a file without examples;
 /// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end.
-GradedRows read_grades(const TextSource& source, const GradeFileOptions& options = {},
+GradedRows read_grades(const ExampleSource& source, const GradeFileOptions& options = {},
                        RunControl* control = nullptr);
 
 }  // namespace margrove

@@ -19,7 +19,8 @@ struct OrdinalSvmOptions : StructuredOptions {
   }
 };
 
-GradedRows read(const TextSource& source, const OrdinalSvmOptions& options, RunControl* control) {
+GradedRows read(const ExampleSource& source, const OrdinalSvmOptions& options,
+                RunControl* control) {
   return read_grades(source, {.num_grades = static_cast<std::uint32_t>(options.num_grades)},
                      control);
 }

@@ -35,7 +35,7 @@ std::vector<Fact> OrdinalPredictor::facts() const {
       {"features", concat(num_features_)}, {"grades", concat(num_grades_)}, weight_fact(weights_)};
 }
 
-GradedRows OrdinalPredictor::read(const TextSource& source, bool has_grades,
+GradedRows OrdinalPredictor::read(const ExampleSource& source, bool has_grades,
                                   RunControl& control) const {
   GradedRows rows = read_grades(source, {.has_grades = has_grades}, &control);
   require(rows.X.num_columns() == num_features_, source.name(), ": the lines have ",
@@ -57,7 +57,7 @@ std::vector<std::uint32_t> OrdinalPredictor::decode(const GradedRows& rows, Exec
   return grades;
 }
 
-std::string OrdinalPredictor::predict_file(const TextSource& source, Executor& executor,
+std::string OrdinalPredictor::predict_file(const ExampleSource& source, Executor& executor,
                                            RunControl& control) const {
   std::string lines;
   for (const std::uint32_t grade : decode(read(source, false, control), executor, control)) {
@@ -66,7 +66,7 @@ std::string OrdinalPredictor::predict_file(const TextSource& source, Executor& e
   return lines;
 }
 
-std::vector<NamedValue> OrdinalPredictor::evaluate_file(const TextSource& source,
+std::vector<NamedValue> OrdinalPredictor::evaluate_file(const ExampleSource& source,
                                                         Executor& executor,
                                                         RunControl& control) const {
   const GradedRows rows = read(source, true, control);

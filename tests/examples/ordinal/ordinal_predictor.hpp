@@ -20,13 +20,13 @@ class OrdinalPredictor final : public FilePredictor {
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
-  std::string predict_file(const TextSource& source, Executor& executor,
+  std::string predict_file(const ExampleSource& source, Executor& executor,
                            RunControl& control) const override;
-  std::vector<NamedValue> evaluate_file(const TextSource& source, Executor& executor,
+  std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
 
  private:
-  GradedRows read(const TextSource& source, bool has_grades, RunControl& control) const;
+  GradedRows read(const ExampleSource& source, bool has_grades, RunControl& control) const;
   std::vector<std::uint32_t> decode(const GradedRows& rows, Executor& executor,
                                     RunControl& control) const;
 

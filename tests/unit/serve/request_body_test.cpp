@@ -54,7 +54,7 @@ TEST(RequestBody, faults_throw_with_line_and_column) {
   EXPECT_EQ(fault(R"({"rows":["a",["b"]]})"),
             "body:1:14: an element of 'rows' is a list, but must be a string or an object");
   EXPECT_EQ(fault(R"({"rows":{}})"),
-            "body:1:9: key 'rows' is an object, but must be a list of strings and objects");
+            "body:1:9: key 'rows' is an object, but must be a list of rows");
   EXPECT_EQ(fault(R"({"top":null})"),
             "body:1:8: key 'top' is null, but must be a text, a number, true or false");
   EXPECT_EQ(fault(R"({"row":"a","row":"b"})"),

@@ -98,6 +98,29 @@ TEST(ServiceMemory, is_at_most_a_hundred_times_the_bytes_of_a_body) {
   }
 }
 
+// Tokens have many features, and parsers tables of all pairs of words.
+TEST(ServiceMemory, of_sentences_is_at_most_what_they_take_of_the_budget) {
+  const testing::SmallService served;
+  for (const auto& [model, num_tokens] : {std::pair{"tags", 20'000}, std::pair{"trees", 1'000}}) {
+    ServedModels models({std::make_shared<const ServedModel>(
+        "m",
+        testing::small_sentence_model(model == std::string("tags") ? "chain" : "dependency"))});
+    const std::string body =
+        R"({"row":[)" + repeated("\"b\"", static_cast<std::size_t>(num_tokens), ",") + "]}";
+    const std::size_t estimate =
+        models.find("")->sentences()->bytes_of_sentence(static_cast<std::size_t>(num_tokens)) +
+        100 * body.size();
+    const std::int64_t bytes = most_held_by([&] {
+      const Response response =
+          served.post("/predict", body, concat("model=", std::string_view(model)));
+      EXPECT_EQ(response.status, 200) << response.body;
+    });
+    EXPECT_LT(bytes, static_cast<std::int64_t>(estimate)) << model;
+    EXPECT_GT(bytes, static_cast<std::int64_t>(estimate / 5)) << model;
+    EXPECT_EQ(served.service().memory().in_use(), 0U) << model;
+  }
+}
+
 TEST(ServiceMemory, answers_and_requests_beyond_their_bounds_are_refused) {
   const testing::SmallService none;
   ServedModels models({std::make_shared<const ServedModel>("m", testing::small_model())});
