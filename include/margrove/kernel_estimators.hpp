@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
@@ -143,5 +144,10 @@ struct KernelRidgeOptions {
     };
   }
 };
+
+namespace detail {
+using KernelEstimators = std::variant<SpnMklOptions, LpMklOptions, SimpleMklOptions,
+                                      AverageMklOptions, KernelRidgeOptions>;
+}
 
 }  // namespace margrove

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
@@ -248,5 +249,10 @@ struct HrLrOptions {
   bool partial_labels = false;
   static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
 };
+
+namespace detail {
+using LinearEstimators =
+    std::variant<FlatSvmOptions, FlatLrOptions, HrSvmOptions, HrLrOptions, TopDownSvmOptions>;
+}
 
 }  // namespace margrove

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
@@ -138,5 +139,9 @@ struct SharedSvmOptions {
         });
   }
 };
+
+namespace detail {
+using PathEstimators = std::variant<HSvmOptions, NhSvmOptions, SharedSvmOptions>;
+}
 
 }  // namespace margrove

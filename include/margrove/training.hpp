@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "margrove/api.hpp"
@@ -23,12 +22,6 @@
 #include "margrove/tfidf.hpp"
 
 namespace margrove MARGROVE_API {
-
-/// The method is chosen by the type of its options.
-using Estimator =
-    std::variant<FlatSvmOptions, FlatLrOptions, HSvmOptions, NhSvmOptions, SharedSvmOptions,
-                 HrSvmOptions, HrLrOptions, TopDownSvmOptions, SpnMklOptions, LpMklOptions,
-                 SimpleMklOptions, AverageMklOptions, KernelRidgeOptions>;
 
 /// Preprocessing of rows of numbers: none, tf-idf weights from counts, or unit L2 norm. Texts
 /// always become tf-idf weights of their terms.

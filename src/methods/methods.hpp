@@ -1,5 +1,7 @@
 #pragma once
-// The methods that registry.cpp lists. Each is defined in a file of its own or of its family.
+// The methods. Each is defined in a file of its own or of its family.
+
+#include <vector>
 
 #include "model/method.hpp"
 
@@ -19,5 +21,14 @@ Method simple_mkl();
 Method average_mkl();
 Method kernel_ridge();
 Method structured();
+
+/// In the order in which help and reference list them.
+inline std::vector<Method> all_methods() {
+  return {
+      flat_svm(),   flat_lr(),     hsvm(),         nhsvm(),      shared_svm(),
+      hr_svm(),     hr_lr(),       top_down_svm(), spn_mkl(),    lp_mkl(),
+      simple_mkl(), average_mkl(), kernel_ridge(), structured(),
+  };
+}
 
 }  // namespace margrove

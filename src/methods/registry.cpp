@@ -14,15 +14,6 @@
 namespace margrove {
 namespace {
 
-const std::vector<Method>& all_methods() {
-  static const std::vector<Method> all{
-      flat_svm(),   flat_lr(),     hsvm(),         nhsvm(),      shared_svm(),
-      hr_svm(),     hr_lr(),       top_down_svm(), spn_mkl(),    lp_mkl(),
-      simple_mkl(), average_mkl(), kernel_ridge(), structured(),
-  };
-  return all;
-}
-
 using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
 const std::map<std::string, Loader, std::less<>> kPredictors{
     {"linear", LinearPredictor::load},
@@ -42,7 +33,10 @@ Loader loader_of(const std::string& kind) {
 
 }  // namespace
 
-const std::vector<Method>& methods() { return all_methods(); }
+const std::vector<Method>& methods() {
+  static const std::vector<Method> all = all_methods();
+  return all;
+}
 
 const Method& find_method(std::string_view name) {
   std::vector<std::string> known;

@@ -209,7 +209,7 @@ def test_public_names_are_types_functions_concepts_and_constants(tmp_path: Path)
         inline constexpr auto kNames<Kind> = std::array{1};
         inline const Range positive{[](double x) { return x > 0; }, "> 0"};
         using Id = std::uint32_t;
-        std::vector<double> sums(const Plain& plain, std::span<const int> more = {});
+        std::vector<double> sums(const Plain& plain, std::span<const int> more = {}, Id id = {});
         double sums(int other);
         namespace detail { void hidden(); }
         }
