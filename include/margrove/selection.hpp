@@ -19,7 +19,7 @@ struct TuneOptions {
   std::vector<std::string> grid = {};
   int folds = 0;       // of a cross-validation; 0: 3 unless holdout is given
   double holdout = 0;  // instead of folds: share of each label's rows for validation
-  std::string metric;  // of `margrove evaluate`; empty: micro_f1
+  std::string metric = {};  // of `margrove evaluate`; empty: micro_f1
   std::uint64_t split_seed = 0;
   static auto fields() {
     return std::tuple{
@@ -43,7 +43,7 @@ struct GridPoint {
 
 /// What choose() goes by.
 struct AutomaticOptions {
-  std::string metric;
+  std::string metric = {};
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{

@@ -32,7 +32,7 @@ struct ReportOptions {
   int num_features = 8;       // of each node of an explanation
   std::uint64_t seed = 0;     // of the choice of examples
   /// The name of a feature; not set: its word in the vocabulary, or its number, counted from 1.
-  std::function<std::string(FeatureId)> feature_name;
+  std::function<std::string(FeatureId)> feature_name = {};
 };
 
 /// What a report is about. Refers to its members, of which `other` may be null.

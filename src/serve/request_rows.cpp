@@ -164,7 +164,11 @@ class ViewEvents : public detail::JsonEvents {
   bool number_integer(number_integer_t) { return scalar(); }
   bool number_unsigned(number_unsigned_t) { return scalar(); }
   bool number_float(number_float_t, const string_t&) { return scalar(); }
-  bool string(string_t&) { return scalar(); }
+  bool string(string_t&) {
+    if (depth_ < kDepth) refuse();
+    if (depth_ == kDepth) take(place_of_token());
+    return end_token();
+  }
   bool start_object(std::size_t) { return go_down(depth_ == 0 || (depth_ == 1 && has_views_)); }
   bool start_array(std::size_t) { return go_down(false); }
   bool end_object() { return go_up(); }
@@ -194,7 +198,9 @@ class ViewEvents : public detail::JsonEvents {
   }
   bool scalar() {
     if (depth_ < kDepth) refuse();
-    if (depth_ == kDepth) take(place_of_token());
+    if (depth_ == kDepth) {
+      row_.fail("the row of view ", detail::quoted(name_), " must be a string or an object");
+    }
     return end_token();
   }
   bool go_down(bool is_frame) {

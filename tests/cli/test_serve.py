@@ -923,7 +923,7 @@ class Sentences(ServeTest):
             ([], "row:1: the sentence has no tokens"),
             (["a", 3], "row:1: token 2 is neither a text nor a list of texts"),
             ([["a", "x"]], "row:1: tokens have 2 columns, but must have 1 as in training"),
-            (["a\tb"], "row:1: token 1: a column is 'a\\tb', but must be a text without tabs"),
+            (["a\tb"], "row:1: token 1: a column is 'a\\x09b', but must be a text without tabs"),
             ([""], "row:1: token 1: column 1 is empty"),
         ):
             with self.subTest(row=row):
@@ -991,7 +991,10 @@ class Views(ServeTest):
                 {"views": {"main": "1:2", "o": "1:1", "x": "1:1"}},
                 "row:1: view is 'x', but must be one of main, o",
             ),
-            ({"views": {"main": 1, "o": "1:1"}}, "row:1: the row is neither a line of SVMlight"),
+            (
+                {"views": {"main": 1, "o": "1:1"}},
+                "row:1: the row of view 'main' must be a string or an object",
+            ),
             ({"views": {"main": "1:x", "o": "1:1"}}, "row:1:"),
         ):
             with self.subTest(wrong=wrong):

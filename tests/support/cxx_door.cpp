@@ -62,7 +62,11 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
 /// As the program prints them: a line for each token and an empty one after each sentence.
 Json tags(const Model& model, const std::string& path) {
   Json all = Json::array();
-  for (const Sentence& answer : model.predict_sentences(sentences_in(path))) {
+  std::vector<Sentence> sentences = sentences_in(path);
+  for (Sentence& sentence : sentences) {
+    for (Token& token : sentence) token.pop_back();  // the tag
+  }
+  for (const Sentence& answer : model.predict_sentences(sentences)) {
     for (const Token& token : answer) all.push_back(token);
     all.push_back(Json::array());
   }

@@ -110,19 +110,18 @@ std::vector<Fact> ChainPredictor::facts() const {
 }
 
 template <class Read>
-ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_tags,
+ColumnCorpus ChainPredictor::with_columns(const std::string& source, Tags tags,
                                           const Read& read) const {
   ColumnOptions options;
-  options.has_tags = has_tags;
+  options.has_tags = tags == Tags::read;
   options.tags = &tags_;
   if (has_comments_) options.comments = ColumnComments::hash;
   ColumnCorpus corpus = read(options);
-  // A file to predict may still carry its tags, as the last column.
-  const bool fits =
-      corpus.num_columns == num_columns_ || (!has_tags && corpus.num_columns == num_columns_ + 1);
-  require(corpus.sentences.empty() || fits, source, ": tokens have ",
-          corpus.num_columns + (has_tags ? 1 : 0), " columns, but must have ",
-          num_columns_ + (has_tags ? 1 : 0), " as in training");
+  const std::size_t num_tags = options.has_tags ? 1 : 0;
+  const bool fits = corpus.num_columns == num_columns_ ||
+                    (tags == Tags::skipped && corpus.num_columns == num_columns_ + 1);
+  require(corpus.sentences.empty() || fits, source, ": tokens have ", corpus.num_columns + num_tags,
+          " columns, but must have ", num_columns_ + num_tags, " as in training");
   if (corpus.num_columns == num_columns_ + 1) {
     options.has_tags = true;
     corpus = read(options);
@@ -130,9 +129,9 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   return corpus;
 }
 
-ColumnCorpus ChainPredictor::read(const ExampleSource& source, bool has_tags,
+ColumnCorpus ChainPredictor::read(const ExampleSource& source, Tags tags,
                                   RunControl& control) const {
-  return with_columns(source.name(), has_tags, [&](const ColumnOptions& options) {
+  return with_columns(source.name(), tags, [&](const ColumnOptions& options) {
     return read_columns(source, options, &control);
   });
 }
@@ -167,7 +166,9 @@ void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::stri
 std::string ChainPredictor::predict_file(const ExampleSource& source, Executor& executor,
                                          RunControl& control) const {
   std::string out;
-  append(decode(read(source, false, control), executor, control), out);
+  append(decode(read(source, source.sentences() ? Tags::none : Tags::skipped, control), executor,
+                control),
+         out);
   return out;
 }
 
@@ -175,7 +176,7 @@ std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string
                                          Executor& executor, RunControl& control,
                                          std::string& lines) const {
   const std::string place = detail::place_of(part, name);
-  const ColumnCorpus corpus = with_columns(place, false, [&](const ColumnOptions& options) {
+  const ColumnCorpus corpus = with_columns(place, Tags::skipped, [&](const ColumnOptions& options) {
     return read_columns_part(part, name, options);
   });
   append(decode(corpus, executor, control), lines);
@@ -197,7 +198,7 @@ std::size_t ChainPredictor::bytes_of_sentence(std::size_t num_tokens) const {
 std::vector<NamedValue> ChainPredictor::evaluate_file(const ExampleSource& source,
                                                       Executor& executor,
                                                       RunControl& control) const {
-  const ColumnCorpus corpus = read(source, true, control);
+  const ColumnCorpus corpus = read(source, Tags::read, control);
   const auto predicted = decode(corpus, executor, control);
   SequenceScores scores;
   std::vector<std::string_view> truth_names, names;

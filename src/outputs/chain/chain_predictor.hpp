@@ -40,11 +40,13 @@ class ChainPredictor final : public SentencePredictor {
   std::vector<float> weights_for(const FeatureTable& features, const LabelCodec& tags) const;
 
  private:
-  /// The corpus that read(options) reads from `source`, whose lines may have tags in any case.
+  /// Whether a source has tags as the last column. skipped: files to predict may have them.
+  enum class Tags { none, read, skipped };
+  /// The corpus that read(options) reads from `source`.
   /// Throws InvalidInput unless it has the columns of the training.
   template <class Read>
-  ColumnCorpus with_columns(const std::string& source, bool has_tags, const Read& read) const;
-  ColumnCorpus read(const ExampleSource& source, bool has_tags, RunControl& control) const;
+  ColumnCorpus with_columns(const std::string& source, Tags tags, const Read& read) const;
+  ColumnCorpus read(const ExampleSource& source, Tags tags, RunControl& control) const;
   void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;

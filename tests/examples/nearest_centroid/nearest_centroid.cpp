@@ -20,11 +20,16 @@ struct CentroidPlan {
   std::uint32_t num_known_labels;
 };
 
-/// c_l = sum_{i: y_i = l} v_i x_i / (sum_{i: y_i = l} v_i + s). |x - c_l| is smallest where
+/// min_c sum_i v_i |x_i - c_{y_i}|^2 + s sum_l |c_l|^2, which has the solution
+///   c_l = sum_{i: y_i = l} v_i x_i / n_l,   n_l = sum_{i: y_i = l} v_i + s,
+/// and the value sum_i v_i |x_i|^2 - sum_l n_l |c_l|^2. |x - c_l| is smallest where
 /// <c_l, x> - |c_l|^2 / 2 is largest: a linear score with an intercept.
 TrainResult train(const CentroidPlan& plan, Executor&, RunControl& control) {
   const std::uint32_t num_features = plan.X.num_columns();
   const std::size_t num_labels = plan.occurring.labels.size();
+  TrainResult result;
+  result.report.passes = 1;
+  result.report.primal = 0;
   std::vector<double> sums(num_features * num_labels, 0.0), counts(num_labels, plan.shrinkage);
   for (std::size_t i = 0; i < plan.X.num_rows(); ++i) {
     end_if_out_of_time(&control);
@@ -34,6 +39,7 @@ TrainResult train(const CentroidPlan& plan, Executor&, RunControl& control) {
       counts[l] += weight;
       for (std::size_t k = 0; k < x.size(); ++k) {
         sums[x.columns[k] * num_labels + l] += weight * x.values[k];
+        result.report.primal += weight * x.values[k] * x.values[k];
       }
     }
   }
@@ -46,6 +52,7 @@ TrainResult train(const CentroidPlan& plan, Executor&, RunControl& control) {
       weights[j] = static_cast<float>(centre);
     }
     weights[sums.size() + l] = static_cast<float>(-squared_norm / 2);
+    result.report.primal -= counts[l] * squared_norm;
   }
   LinearPredictor::Parts parts;
   parts.weights = WeightMatrix::dense(num_features + 1, static_cast<std::uint32_t>(num_labels),
@@ -55,8 +62,8 @@ TrainResult train(const CentroidPlan& plan, Executor&, RunControl& control) {
   parts.label_of_node = plan.occurring.labels;
   for (NodeId n = 0; n < num_labels; ++n) parts.candidates.push_back(n);
   parts.num_labels = plan.num_known_labels;
-  TrainResult result;
-  result.report.passes = 1;
+  result.report.dual = result.report.primal;
+  result.report.relative_gap = 0;
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;
 }

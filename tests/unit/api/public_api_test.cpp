@@ -464,6 +464,7 @@ TEST_F(TrainStructured, options_that_do_not_go_together_throw) {
 
 const std::vector<Sentence> kTagged{{{"the", "D"}, {"cat", "N"}, {"sleeps", "V"}},
                                     {{"a", "D"}, {"dog", "N"}, {"barks", "V"}}};
+const std::vector<Sentence> kUntagged{{{"the"}, {"cat"}, {"sleeps"}}, {{"a"}, {"dog"}, {"barks"}}};
 const std::vector<Sentence> kTrees{{{"the", "the", "DET", "2", "det"},
                                     {"dog", "dog", "NOUN", "3", "nsubj"},
                                     {"runs", "run", "VERB", "0", "root"}}};
@@ -478,7 +479,7 @@ TEST(Sentences, are_trained_and_answered_as_a_file_is) {
   same.save(folder / "of_file");
   EXPECT_EQ(testing::read_bytes(folder / "of_memory"), testing::read_bytes(folder / "of_file"));
   std::string lines;
-  for (const Sentence& answer : model.predict_sentences(kTagged)) {
+  for (const Sentence& answer : model.predict_sentences(kUntagged)) {
     for (const Token& token : answer) lines += token.at(0) + "\n";
     lines += "\n";
   }
@@ -514,7 +515,7 @@ TEST(Sentences, are_tuned_on_splits_of_them) {
   EXPECT_EQ(tuned.points[0].scores.size(), 2U);
   EXPECT_EQ(tuned.points[tuned.best].mean, 1);
   const Model same = train_sentences(many, tuned.points[tuned.best].values);
-  EXPECT_EQ(tuned.model.predict_sentences(kTagged), same.predict_sentences(kTagged));
+  EXPECT_EQ(tuned.model.predict_sentences(kUntagged), same.predict_sentences(kUntagged));
   EXPECT_THAT([&] { tune_sentences(many, {}, {.grid = {"C=1"}, .metric = "las"}); },
               ThrowsMessage<InvalidOption>(HasSubstr("metric is 'las', but must be one of")));
 }
@@ -549,6 +550,8 @@ TEST(Sentences, errors_name_sentence_and_token) {
         train_sentences(kTagged, {{"model", "hierarchy"}});
       },
       ThrowsMessage<InvalidOption>(HasSubstr("takes rows")));
+  EXPECT_THAT([] { train_sentences(kTagged).predict_sentences(kTagged); },
+              ThrowsMessage<InvalidInput>(HasSubstr("tokens have 2 columns, but must have 1")));
   const Model rows = train(FlatLrOptions{}, {.rows = testing::grouped_rows(20, 3)});
   EXPECT_THAT([&] { rows.predict_sentences(kTagged); },
               ThrowsMessage<InvalidInput>(HasSubstr("must be one of sentences")));

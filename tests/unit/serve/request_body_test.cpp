@@ -51,8 +51,9 @@ TEST(RequestBody, faults_throw_with_line_and_column) {
   EXPECT_THAT(fault("{} {}"), StartsWith("body:1:4: the body is not JSON: "));
   EXPECT_EQ(fault("\"a\""), "body:1:1: the body is a single value, but must be an object {...}");
   EXPECT_EQ(fault(" []"), "body:1:2: the body is a list, but must be an object {...}");
-  EXPECT_EQ(fault(R"({"rows":["a",["b"]]})"),
-            "body:1:14: an element of 'rows' is a list, but must be a string or an object");
+  EXPECT_EQ(fault(R"({"rows":["a",3]})"),
+            "body:1:14: an element of 'rows' is a single value, but must be a string, an object or "
+            "a list");
   EXPECT_EQ(fault(R"({"rows":{}})"),
             "body:1:9: key 'rows' is an object, but must be a list of rows");
   EXPECT_EQ(fault(R"({"top":null})"),
@@ -60,7 +61,9 @@ TEST(RequestBody, faults_throw_with_line_and_column) {
   EXPECT_EQ(fault(R"({"row":"a","row":"b"})"),
             "body:1:12: key 'row' is given beside another 'row' or 'rows'");
   EXPECT_EQ(fault("{\"row\":" + std::string(70, '[')),
-            "body:1:8: key 'row' is a list, but must be a string or an object");
+            "body:1:71: the body is nested more than 64 levels deep");
+  EXPECT_EQ(fault(R"({"row":true})"),
+            "body:1:8: key 'row' is a single value, but must be a string, an object or a list");
   EXPECT_THAT(fault("{\"row\":{\"a\":" + std::string(70, '[')),
               StartsWith("body:1:75: the body is nested more than 64 levels deep"));
 }
