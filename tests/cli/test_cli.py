@@ -560,7 +560,7 @@ class EndToEnd(CliTest):
             "".join(f"{i}\tw\t_\tN\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 3000)),
         )
         self.assert_fails(
-            3, "long.conllu:2049:1: the sentence has more than 2048 words", "train", "--method",
+            3, "long.conllu:2049:6: the sentence has more than 2048 words", "train", "--method",
             "structured", "--model", "dependency", "long.conllu", "model",
         )  # fmt: skip
 

@@ -327,7 +327,7 @@ class Answers(ServeTest):
             ("1", "body:1:1: the body is a single value"),
             ('{"rows": [1]}', "body:1:11: an element of 'rows' is a single value"),
             ('{"rows": "a"}', "body:1:10: key 'rows' is a single value"),
-            ('{"row": ["a"]}', "body:1:9: key 'row' is a list"),
+            ('{"row": ["a"]}', "row:1: the row is not a text"),
             ('{"row": null}', "body:1:9: key 'row' is null"),
             ('{"rows": []}', "body: 'rows' is empty"),
             ('{"top": 1}', "body: it has neither 'row' nor 'rows'"),
