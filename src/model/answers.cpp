@@ -88,21 +88,18 @@ std::vector<Answer> label_sets(const ModelParts& model, bool with_scores, const 
   return answers;
 }
 
-void require_apart(bool first, std::string_view first_name, bool second,
-                   std::string_view second_name) {
-  require<InvalidOption>(!first || !second, "options ", first_name, " and ", second_name,
-                         " are both given, but exclude each other");
-}
-
 }  // namespace
 
 void AnswerOptions::check(const ModelParts& model) const {
-  const bool is_confident = min_confidence >= 0;
-  require_apart(scores, "scores", probabilities, "probabilities");
-  require_apart(scores, "scores", paths, "paths");
-  require_apart(probabilities, "probabilities", paths, "paths");
-  require_apart(scores, "scores", is_confident, "min_confidence");
-  require_apart(top > 0, "top", is_confident, "min_confidence");
+  AnswerOptions given = *this, defaults;
+  const OptionTable present(given), absent(defaults);
+  const auto is_given = [&](std::string_view name) {
+    return present.get(name) != absent.get(name);
+  };
+  for (const auto& [first, second] : kExclusions) {
+    require<InvalidOption>(!is_given(first) || !is_given(second), "options ", first, " and ",
+                           second, " are both given, but exclude each other");
+  }
   require(!needs_probabilities() || model.rows().gives_one_label(),
           "probabilities: the model gives label sets, but must give each row one label");
   require(
