@@ -150,7 +150,7 @@ std::vector<std::pair<std::string, double>> Model::evaluate(const Examples& labe
       evaluated_rows(*parts_, measurable(*parts_, labelled), nullptr, nullptr, executor);
   std::vector<std::pair<std::string, double>> values;
   for (const EvaluatedMetric& each :
-       evaluate_rows(*parts_, rows, {.metrics = metrics}, executor).metrics) {
+       evaluate_rows(*parts_, rows, {.metrics = {metrics}}, executor).metrics) {
     values.emplace_back(each.name, each.value);
   }
   return values;

@@ -117,9 +117,6 @@ class Auto final : public Command {
   explicit Auto(CLI::App& app) {
     arguments_.declare_data(app, "DATA", "MODEL", "file to write");
     arguments_.declare_preprocessing(app);
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->nonpositional() && option != app.get_help_ptr()) of_data_.push_back(option);
-    }
     choice_.declare(app, "Choice");
     run_.declare(app, "Run");
     app.footer(
@@ -186,13 +183,12 @@ class Auto final : public Command {
     const bool has_seed = find_method(chosen.method).start()->options().has("seed");
     if (options.seed != 0 && has_seed) values.emplace_back("seed", concat(options.seed));
     print_text(fmt::format("the same by: margrove train --method {}{} {} {}\n",
-                           named_with_options(chosen.method, values), given_options(of_data_),
-                           shell_word(arguments_.data_path()),
+                           named_with_options(chosen.method, values),
+                           given_options(arguments_.named()), shell_word(arguments_.data_path()),
                            shell_word(arguments_.result_path())));
   }
 
   DataArguments arguments_;
-  std::vector<const CLI::Option*> of_data_;  // those of arguments_, which train has, too
   BoundOptions<AutomaticOptions> choice_;
   BoundOptions<SearchRunOptions> run_;
 };

@@ -121,6 +121,34 @@ CLI::Validator number_from(int least) {
   return CLI::Validator(refusal, "");
 }
 
+std::vector<OptionInfo> shown_options(OptionTable defaults) {
+  std::vector<OptionInfo> infos = defaults.list();
+  for (OptionInfo& info : infos) {
+    try {
+      defaults.set(info.name, info.default_value);
+    } catch (const InvalidOption&) {
+      info.default_value.clear();
+    }
+  }
+  return infos;
+}
+
+std::vector<const CLI::Option*> named_options(const CLI::App& app, std::size_t first) {
+  std::vector<const CLI::Option*> named = app.get_options();
+  named.erase(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(first));
+  std::erase_if(named, [&](const CLI::Option* option) {
+    return !option->nonpositional() || option == app.get_help_ptr();
+  });
+  return named;
+}
+
+void refuse_given(std::span<const CLI::Option* const> options, std::string_view why) {
+  for (const CLI::Option* option : options) {
+    require<InvalidOption>(option->empty(), "option ", option->get_lnames().front(),
+                           " is given, but ", why);
+  }
+}
+
 void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
                            const std::string& group) {
   for (const OptionInfo& info : infos) {
@@ -132,6 +160,14 @@ void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
     option->group(group);
     slots_.push_back({info.name, option});
   }
+}
+
+void GivenOptions::exclude(std::span<const std::pair<std::string_view, std::string_view>> pairs) {
+  for (const auto& [first, second] : pairs) find(first)->excludes(find(second));
+}
+
+CLI::Option* GivenOptions::find(std::string_view name) const {
+  return std::ranges::find(slots_, name, &Slot::name)->option;
 }
 
 OptionValues GivenOptions::values() const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "margrove/control.hpp"
@@ -73,29 +74,43 @@ std::string option_name(const std::string& name);
 /// Accepts numbers >= least.
 CLI::Validator number_from(int least);
 
+/// The options of a table with its defaults, as help shows them: without a default that is out of
+/// the option's range, which means that it is not given.
+std::vector<OptionInfo> shown_options(OptionTable defaults);
+
+/// The options of app.get_options() from this place on, without --help and positional arguments.
+std::vector<const CLI::Option*> named_options(const CLI::App& app, std::size_t first);
+/// Throws InvalidOption for the first one that is given: "option NAME is given, but " + why.
+void refuse_given(std::span<const CLI::Option* const> options, std::string_view why);
+
 /// The options of a table on the command line, and the given values.
 class GivenOptions {
  public:
   /// Declares `--name value` for each option, with dashes for underscores. Switches are flags,
   /// which `--name=false` turns off.
   void declare(CLI::App& app, const std::vector<OptionInfo>& infos, const std::string& group);
+  /// Only one option of each pair may be given.
+  void exclude(std::span<const std::pair<std::string_view, std::string_view>> pairs);
   /// The given options, in the order of the table.
   OptionValues values() const;
 
  private:
   struct Slot {
     std::string name;
-    const CLI::Option* option;
+    CLI::Option* option;
   };
+  CLI::Option* find(std::string_view name) const;
   std::vector<Slot> slots_;
 };
 
-/// The options of a struct with fields(), bound to the command line.
+/// The options of a struct with fields(), bound to the command line. Its kExclusions, if it has
+/// them, are pairs of names of which one alone may be given.
 template <class Struct>
 class BoundOptions {
  public:
   void declare(CLI::App& app, const std::string& group) {
-    given_.declare(app, OptionTable(options_).list(), group);
+    given_.declare(app, shown_options(OptionTable(options_)), group);
+    if constexpr (requires { Struct::kExclusions; }) given_.exclude(Struct::kExclusions);
   }
   /// After the command line was parsed.
   const Struct& parse() {

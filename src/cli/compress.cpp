@@ -137,7 +137,7 @@ class Compress final : public Command {
     require_known_labels(model, rows);
     const auto measure = [&](const ModelParts& measured) {
       const double value =
-          evaluate_rows(measured, rows, {.metrics = {metric}}, executor).metrics.front().value;
+          evaluate_rows(measured, rows, {.metrics = {{metric}}}, executor).metrics.front().value;
       return Measured{value, rows.predicted, f1_of_rows(rows), serialize_model(measured).size()};
     };
     const Measured before = measure(model);

@@ -17,19 +17,14 @@
 namespace margrove::cli {
 namespace {
 
-/// Names separated by commas, or the lines of the file with this path; empty names are skipped.
-std::vector<std::string> names_in(const std::string& given) {
-  char separator = ',';
-  std::string text = given;
-  if (std::filesystem::is_regular_file(given)) {
-    separator = '\n';
-    text.clear();
-    LineBlocks lines(open_file(given), given);
-    while (lines.next()) text += lines.text();
-  }
+/// The lines of a file that are not empty.
+std::vector<std::string> names_in(const std::string& path) {
+  std::string text;
+  LineBlocks lines(open_file(path), path);
+  while (lines.next()) text += lines.text();
   std::vector<std::string> names;
   std::istringstream stream(text);
-  for (std::string name; std::getline(stream, name, separator);) {
+  for (std::string name; std::getline(stream, name);) {
     if (name.ends_with('\r')) name.pop_back();
     if (!name.empty()) names.push_back(name);
   }
@@ -39,45 +34,30 @@ std::vector<std::string> names_in(const std::string& given) {
 class Evaluate final : public Command {
  public:
   explicit Evaluate(CLI::App& app) {
-    arguments_.declare(app);
+    arguments_.model.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of lines");
-    own_ = {
-        app.add_option("--metrics", metrics_,
-                       "names separated by commas, or all; by default the inexpensive ones")
-            ->type_name("NAME,...")
-            ->delimiter(',')
-            ->allow_extra_args(false),
-        arguments_.hierarchy_option,
-        arguments_.part_of_option,
-        app.add_option("--train", train_path_,
-                       "rows that the model was trained on, for the propensities of labels")
-            ->type_name("FILE"),
-        app.add_option(
-               "--ignore-nodes", ignored_,
-               "nodes that metrics of node scores leave out in addition to a single root: names "
-               "separated by commas, or a file with one name per line")
-            ->type_name("A,B,...|FILE"),
-        app.add_option("--bootstrap", options_.bootstrap,
-                       "95 % bootstrap intervals from N samples of the rows with replacement")
-            ->type_name("N")
-            ->check(number_from(1)),
-        app.add_option("--seed", options_.seed, "seed of the bootstrap")->capture_default_str(),
-        app.add_option("--per-label", per_label_path_, "CSV file to write with a line per label")
-            ->type_name("FILE"),
-        app.add_option("--per-level", per_level_path_,
-                       "CSV file to write with a line per level of the hierarchy")
-            ->type_name("FILE"),
-        app.add_option("--per-frequency", per_frequency_path_,
-                       "CSV file to write with the scores of labels by their number of training "
-                       "rows")
-            ->type_name("FILE"),
-        app.add_option("--confusion", confusion_path_,
-                       "CSV file to write with the confusions of siblings")
-            ->type_name("FILE"),
-    };
+    const std::size_t first_of_rows = app.get_options().size();
+    arguments_.declare_labels(app);
+    evaluation_.declare(app, "Options");
+    app.add_option("--train", train_path_,
+                   "rows that the model was trained on, for the propensities of labels")
+        ->type_name("FILE");
+    app.add_option("--per-label", per_label_path_, "CSV file to write with a line per label")
+        ->type_name("FILE");
+    app.add_option("--per-level", per_level_path_,
+                   "CSV file to write with a line per level of the hierarchy")
+        ->type_name("FILE");
+    app.add_option("--per-frequency", per_frequency_path_,
+                   "CSV file to write with the scores of labels by their number of training rows")
+        ->type_name("FILE");
+    app.add_option("--confusion", confusion_path_,
+                   "CSV file to write with the confusions of siblings")
+        ->type_name("FILE");
+    of_rows_ = named_options(app, first_of_rows);
   }
 
   int run() override {
+    EvaluationOptions options = evaluation_.parse();
     std::vector<std::string> inputs = arguments_.input_paths();
     inputs.push_back(train_path_);
     for (const std::string& path :
@@ -88,7 +68,7 @@ class Evaluate final : public Command {
     const ModelParts model = load_model(arguments_.model.model_path);
     Executor executor(arguments_.model.threads);
     if (const FilePredictor* files = model.predictor->files()) {
-      refuse_options_of_rows(model);
+      refuse_options_of_rows(of_rows_, model);
       const auto values =
           files->evaluate_file(arguments_.model.examples_path(model), executor, control.run());
       control.start_writing();
@@ -106,10 +86,10 @@ class Evaluate final : public Command {
           rows.num_rows_with_unknown, rows.num_unknown_labels,
           may_be_alternative ? "; --hierarchy FILE.obo gives alternative ids their terms" : ""));
     }
-    options_.metrics = metrics_;
-    options_.ignored_nodes = names_in(ignored_);
-    options_.node_scores = !per_label_path_.empty();
-    const ModelEvaluation evaluation = evaluate_rows(model, rows, options_, executor);
+    const std::string ignored = options.ignored_nodes.to_text();
+    if (std::filesystem::is_regular_file(ignored)) options.ignored_nodes.names = names_in(ignored);
+    options.node_scores = !per_label_path_.empty();
+    const ModelEvaluation evaluation = evaluate_rows(model, rows, options, executor);
     control.start_writing();
     write_tables(rows, evaluation);
     if (json_) {
@@ -121,17 +101,6 @@ class Evaluate final : public Command {
   }
 
  private:
-  void refuse_options_of_rows(const ModelParts& model) {
-    require<InvalidOption>(!arguments_.annotations.is_given(),
-                           "option annotations is given, but the examples of method ", model.method,
-                           " are not rows");
-    for (const CLI::Option* option : own_) {
-      require<InvalidOption>(option->empty(), "option ", option->get_lnames().front(),
-                             " is given, but the examples of method ", model.method,
-                             " are not rows");
-    }
-  }
-
   void write_tables(const EvaluatedRows& rows, const ModelEvaluation& evaluation) const {
     const PrecisionRecall* node_scores =
         evaluation.node_scores ? &*evaluation.node_scores : nullptr;
@@ -182,10 +151,9 @@ class Evaluate final : public Command {
 
   LabelledArguments arguments_;
   bool json_ = false;
-  std::vector<const CLI::Option*> own_;  // that need rows
-  EvaluationOptions options_;
-  std::vector<std::string> metrics_;
-  std::string train_path_, ignored_;
+  BoundOptions<EvaluationOptions> evaluation_;
+  std::vector<const CLI::Option*> of_rows_;  // that other examples do not have
+  std::string train_path_;
   std::string per_label_path_, per_level_path_, per_frequency_path_, confusion_path_;
 };
 

@@ -52,20 +52,14 @@ class Explain final : public Command {
     app.add_option("--row", row_, "number of the row, or of the sentence of a parser, from 1")
         ->type_name("I")
         ->check(number_from(1));
-    app.add_option("--label", label_, "explain this label's score instead of the prediction")
-        ->type_name("LABEL");
-    app.add_option("--features", num_features_,
-                   "number of features to show per node, of kernels per source, or of other heads "
-                   "and relations per word")
-        ->type_name("N")
-        ->capture_default_str()
-        ->check(number_from(0));
+    explanation_.declare(app, "Options");
     app.add_option("--svg", svg_path_, "kernel models: draw the network with its weights")
         ->type_name("FILE");
     app.add_option("--dot", dot_path_, "the same as Graphviz source")->type_name("FILE");
   }
 
   int run() override {
+    options_ = explanation_.parse();
     require_result_writable(svg_path_, arguments_.input_paths());
     require_result_writable(dot_path_, arguments_.input_paths());
     CommandControl control = arguments_.control();
@@ -85,18 +79,21 @@ class Explain final : public Command {
                            "DATA is given, but not which of its rows to explain: --row I, from 1");
     require<InvalidOption>(has_data || row_ == 0, "option row is ", row_,
                            ", but DATA, the file of the rows, is missing");
-    require<InvalidOption>(has_data || label_.empty(),
+    require<InvalidOption>(has_data || options_.label.empty(),
                            "option label is given, but the row whose score it explains is not: "
                            "DATA and --row I");
   }
 
+  std::size_t num_features() const { return static_cast<std::size_t>(options_.features); }
+
   /// The label to explain. Throws InvalidOption unless the model predicts it.
   LabelId asked_label(const ModelParts& model, const CsrMatrix& X) const {
-    const auto id = model.labels.find(label_);
+    const auto id = model.labels.find(options_.label);
     if (!id) {
       const std::span<const std::string> names = model.labels.names();
-      throw InvalidOption(concat("option label is '", label_, "', but must be a label of the model",
-                                 did_you_mean(label_, {names.begin(), names.end()})));
+      throw InvalidOption(concat("option label is '", options_.label,
+                                 "', but must be a label of the model",
+                                 did_you_mean(options_.label, {names.begin(), names.end()})));
     }
     require_explainable(model, X, *id);
     return *id;
@@ -116,10 +113,10 @@ class Explain final : public Command {
   void explain_row(const ModelParts& model, CommandControl& control) const {
     const SentencePredictor* sentences = model.predictor->sentences();
     if (sentences != nullptr && sentences->explains()) {
-      require<InvalidOption>(label_.empty(), "option label is given, but the examples of method ",
-                             model.method, " are not rows");
-      print_text(sentences->explain_sentence(arguments_.examples_path(model), row_,
-                                             static_cast<std::size_t>(num_features_),
+      require<InvalidOption>(options_.label.empty(),
+                             "option label is given, but the examples of method ", model.method,
+                             " are not rows");
+      print_text(sentences->explain_sentence(arguments_.examples_path(model), row_, num_features(),
                                              control.run()));
       return;
     }
@@ -135,7 +132,7 @@ class Explain final : public Command {
                     [&] {
                       LabelSets sets = model.rows().predict(X, executor);
                       std::vector<LabelId> labels(sets[0].begin(), sets[0].end());
-                      if (!label_.empty()) labels = {asked_label(model, X)};
+                      if (!options_.label.empty()) labels = {asked_label(model, X)};
                       return std::pair(std::move(sets), std::move(labels));
                     });
     control.end_progress();
@@ -145,14 +142,15 @@ class Explain final : public Command {
     append_labels(line, one.labels[0], one.codec.names());
     print_text(line + "\n");
     for (const LabelId label : explained) {
-      print(model, model.explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
+      print(model, model.explain(X.row(0), label, num_features()));
     }
   }
 
   ModelArguments arguments_;
   std::uint64_t row_ = 0;
-  std::string label_, svg_path_, dot_path_;
-  int num_features_ = 5;
+  BoundOptions<ExplainOptions> explanation_;
+  ExplainOptions options_;  // those of explanation_
+  std::string svg_path_, dot_path_;
 };
 
 }  // namespace

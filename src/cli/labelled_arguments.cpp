@@ -6,16 +6,14 @@
 
 namespace margrove::cli {
 
-void LabelledArguments::declare(CLI::App& app) {
-  model.declare(app);
+void LabelledArguments::declare_labels(CLI::App& app) {
   annotations.declare(app);
-  hierarchy_option =
-      app.add_option("--hierarchy", hierarchy_path,
-                     "hierarchy to measure by, for a model without one; for any model, "
-                     "alternative ids (alt_id) of an OBO file stand for their terms")
-          ->type_name("FILE");
-  part_of_option = app.add_flag("--part-of", read_hierarchy_options.part_of,
-                                "OBO hierarchy: read the edges of part_of, too");
+  app.add_option("--hierarchy", hierarchy_path,
+                 "hierarchy to measure by, for a model without one; for any model, alternative ids "
+                 "(alt_id) of an OBO file stand for their terms")
+      ->type_name("FILE");
+  app.add_flag("--part-of", read_hierarchy_options.part_of,
+               "OBO hierarchy: read the edges of part_of, too");
 }
 
 std::vector<std::string> LabelledArguments::input_paths() {

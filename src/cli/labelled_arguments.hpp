@@ -21,9 +21,13 @@ struct LabelledArguments {
   AnnotationArguments annotations;
   std::string hierarchy_path;
   HierarchyOptions read_hierarchy_options;
-  CLI::Option *hierarchy_option = nullptr, *part_of_option = nullptr;
 
-  void declare(CLI::App& app);
+  /// Those of the model and its data, then those of the labels.
+  void declare(CLI::App& app) {
+    model.declare(app);
+    declare_labels(app);
+  }
+  void declare_labels(CLI::App& app);
   /// The files that are read.
   std::vector<std::string> input_paths();
   /// The rows with their true and predicted labels. `train_path` may be empty: the rows that the

@@ -57,6 +57,10 @@ const std::string& ModelArguments::examples_path(const ModelParts& model) const 
   return data_path;
 }
 
+void refuse_options_of_rows(std::span<const CLI::Option* const> options, const ModelParts& model) {
+  refuse_given(options, concat("the examples of method ", model.method, " are not rows"));
+}
+
 void leave_out_unlabelled(const ModelParts& model, Examples& raw) {
   if (!model.rows().gives_one_label()) return;
   const std::string left_out = margrove::leave_out_unlabelled(raw);

@@ -32,6 +32,9 @@ struct ModelArguments {
   std::vector<std::string> input_paths() const;
 };
 
+/// For models whose examples are not rows: throws InvalidOption if one of the options is given.
+void refuse_options_of_rows(std::span<const CLI::Option* const> options, const ModelParts& model);
+
 /// Leaves out rows without a label, with a warning, where the model gives each row one.
 void leave_out_unlabelled(const ModelParts& model, Examples& raw);
 

@@ -2,6 +2,8 @@
 
 #include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
+#include "eval/evaluation.hpp"
+#include "model/answers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,7 +37,7 @@ void print_table(const std::vector<OptionInfo>& infos) {
 template <class Struct>
 std::vector<OptionInfo> infos_of() {
   Struct options;
-  return OptionTable(options).list();
+  return shown_options(OptionTable(options));
 }
 
 }  // namespace
@@ -72,6 +74,12 @@ int OptionsReference::run() {
   print_table(infos_of<RowWeightOptions>());
   std::cout << "## Run\n\n";
   print_table(infos_of<RunOptions>());
+  std::cout << "## Answers of `predict` and of `/predict` (`serve`)\n\n";
+  print_table(infos_of<AnswerOptions>());
+  std::cout << "## Explanations of `explain` and of `/explain` (`serve`)\n\n";
+  print_table(infos_of<ExplainOptions>());
+  std::cout << "## Metrics of `evaluate`\n\n";
+  print_table(infos_of<EvaluationOptions>());
   return kOk;
 }
 

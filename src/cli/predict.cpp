@@ -38,33 +38,16 @@ class Predict final : public Command {
   explicit Predict(CLI::App& app) {
     arguments_.declare(app);
     app.add_option("--output", output_, "file to write instead of stdout")->type_name("FILE");
-    app.add_option("--top", options_.top,
-                   "write the K best labels of each row, best first, instead of its label set")
-        ->type_name("K")
-        ->check(number_from(1));
-    auto* scores =
-        app.add_flag("--scores", options_.scores, "write label:score, separated by blanks");
-    auto* probabilities = app.add_flag("--probabilities", options_.probabilities,
-                                       "write label:probability, separated by blanks");
-    probabilities->excludes(scores);
-    auto* confidence =
-        app.add_option(
-               "--min-confidence", options_.min_confidence,
-               "write the most specific label, inner nodes included, with a probability of at "
-               "least P; none where no root has it")
-            ->type_name("P")
-            ->check(CLI::Range(0.0, 1.0));
-    app.add_flag("--paths", options_.paths,
-                 "write the ancestors of a row's labels, too, parents first")
-        ->excludes(scores)
-        ->excludes(probabilities);
-    app.add_option(
-           "--show", options_.show,
-           "text of a label: its name, its path from a root or its id; default: the path if "
-           "the labels are paths, otherwise the id")
-        ->type_name("name|path|id")
-        ->check(CLI::IsMember({"name", "path", "id"}));
-    confidence->excludes("--top")->excludes(scores);
+    const std::size_t first_of_rows = app.get_options().size();
+    answers_.declare(app, "Options");
+    app.add_option("--output-format", form_,
+                   "rows: lines of labels, with scores or probabilities label:number separated by "
+                   "blanks; csv, with a header and with top a column for each of the best labels; "
+                   "jsonl, an object on each line")
+        ->type_name("lines|csv|jsonl")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
+    of_rows_ = named_options(app, first_of_rows);
     app.add_option(
            "--on-error", on_error_,
            "a row or sentence that cannot be read: stop ends with an error; skip reports it "
@@ -74,12 +57,6 @@ class Predict final : public Command {
         ->type_name("stop|skip")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "skip"}));
-    app.add_option("--output-format", form_,
-                   "rows: lines of labels; csv, with a header and a column for each of the K best "
-                   "labels; jsonl, an object on each line")
-        ->type_name("lines|csv|jsonl")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     app.add_flag("--with-input", with_input_,
                  "models of sentences: write the lines of DATA with the answers: tags as a further "
                  "column, heads and relations in their columns of CoNLL-U");
@@ -89,6 +66,7 @@ class Predict final : public Command {
   }
 
   int run() override {
+    options_ = answers_.parse();
     require_result_writable(output_, arguments_.input_paths());
     const bool is_stream = arguments_.data_path == kStandardInput;
     if (is_stream) require_streamable();
@@ -98,7 +76,7 @@ class Predict final : public Command {
     std::string lines;
     const FilePredictor* files = model.predictor->files();
     if (files != nullptr) {
-      refuse_options_of_rows(model);
+      refuse_options_of_rows(of_rows_, model);
       require<InvalidOption>(!with_input_ || (!is_stream && on_error_ == "stop"),
                              "option with_input is given, but sentences from standard input, and "
                              "those with option on_error, are answered alone; give a file");
@@ -135,13 +113,6 @@ class Predict final : public Command {
     return std::ranges::any_of(output_types(), [&](const OutputType& type) {
       return type.kind == model.predictor->kind() && type.file_format == "CoNLL-U";
     });
-  }
-
-  /// For models whose examples are files, which are answered in the form of the file.
-  void refuse_options_of_rows(const ModelParts& model) {
-    options_.check(model);
-    require<InvalidOption>(form_ == "lines", "option output_format is given, but the examples of ",
-                           "method ", model.method, " are not rows");
   }
 
   void prepare(const ModelParts& model) {
@@ -258,7 +229,9 @@ class Predict final : public Command {
 
   ModelArguments arguments_;
   std::string output_;
-  AnswerOptions options_;
+  BoundOptions<AnswerOptions> answers_;
+  AnswerOptions options_;                    // those of answers_
+  std::vector<const CLI::Option*> of_rows_;  // that other examples do not have
   bool with_input_ = false;
   std::string on_error_ = "stop";
   std::string form_ = "lines";

@@ -65,10 +65,7 @@ class Train final : public Command {
     require_result_writable(arguments_.result_path(), input_paths);
     checkpoint_.check(arguments_.result_path(), input_paths);
     if (engine_ == "ray") return run_on_ray(*method_run);
-    for (const CLI::Option* option : ray_options_) {
-      require<InvalidOption>(option->count() == 0, "option ", option->get_name(),
-                             " is given, but needs --engine ray");
-    }
+    refuse_given(ray_options_, "needs --engine ray");
     CommandControl control(options.progress_form(), options.time_limit_seconds);
     control.run().limit_memory(1e9 * options.memory_limit);
     Executor executor(options.threads);

@@ -24,6 +24,7 @@ namespace margrove::cli {
 
 void DataArguments::declare_data(CLI::App& app, const std::string& data, const std::string& result,
                                  const std::string& result_help) {
+  const std::size_t first = app.get_options().size();
   app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, OBO or SKOS")
       ->type_name("FILE");
   app.add_flag("--part-of", read_hierarchy_.part_of,
@@ -51,11 +52,14 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
   annotations_.declare(app);
   app.add_option(data, data_path_, "rows to train on")->required()->type_name("");
   app.add_option(result, result_path_, result_help)->required()->type_name("");
+  named_ = named_options(app, first);
 }
 
 void DataArguments::declare_preprocessing(CLI::App& app) {
+  const std::size_t first = app.get_options().size();
   preprocessing_.declare(app, "Preprocessing (kept in the model)");
   weights_.declare(app, "Weights of rows");
+  for (const CLI::Option* option : named_options(app, first)) named_.push_back(option);
 }
 
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
@@ -217,24 +221,8 @@ LabelSets::Unlabelled DataArguments::unlabelled() const {
   return parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled_);
 }
 
-void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_view format) {
-  const std::string reads =
-      concat(", but ", reader, " reads examples that are not rows: ", format, " files");
-  require<InvalidOption>(weights_.parse().class_weight == "none", "option class_weight is given",
-                         reads);
-  require<InvalidOption>(views_.files().empty(), "option view is given", reads);
-  require<InvalidOption>(!annotations_.is_given(), "option annotations is given", reads);
-  require<InvalidOption>(!records_.are_given(), "columns or a format are selected", reads);
-  require<InvalidOption>(hierarchy_path_.empty() && hierarchy_from_.empty(),
-                         "option hierarchy is given", reads);
-  require<InvalidOption>(unlabelled() == LabelSets::Unlabelled::automatic, "option unlabelled is ",
-                         unlabelled_, reads);
-  PreprocessingOptions defaults, given = preprocessing_.parse();
-  const OptionTable chosen(given), unset(defaults);
-  for (const OptionInfo& option : chosen.list()) {
-    require<InvalidOption>(chosen.get(option.name) == unset.get(option.name), "option ",
-                           option.name, " is given", reads);
-  }
+void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_view format) const {
+  refuse_given(named_, concat(reader, " reads examples that are not rows: ", format, " files"));
 }
 
 bool TrainingArguments::reads_examples(MethodRun& run) const {

@@ -35,13 +35,15 @@ class DataArguments {
   const std::string& result_path() const { return result_path_; }
   /// The files that are read. Throws InvalidOption.
   std::vector<std::string> data_paths();
+  /// The named options. All are about rows.
+  const std::vector<const CLI::Option*>& named() const { return named_; }
   /// What rows without a label mean.
   LabelSets::Unlabelled unlabelled() const;
 
  protected:
-  /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if options
-  /// say how rows are.
-  void refuse_options_of_rows(std::string_view reader, std::string_view format);
+  /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if one of
+  /// named() is given.
+  void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
 
  private:
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
@@ -58,6 +60,7 @@ class DataArguments {
   AnnotationArguments annotations_;
   BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RowWeightOptions> weights_;
+  std::vector<const CLI::Option*> named_;
 };
 
 /// The arguments `--method M [options] TRAIN MODEL`.

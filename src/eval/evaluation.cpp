@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
+#include <utility>
 
 #include "eval/metric_choice.hpp"
 #include "eval/ranking.hpp"
@@ -26,7 +28,7 @@ class Evaluator {
       : model_(model),
         rows_(rows),
         options_(options),
-        choice_(options.metrics),
+        choice_(options.metrics.names),
         executor_(executor) {}
 
   ModelEvaluation run() {
@@ -124,7 +126,7 @@ class Evaluator {
   std::vector<NodeId> ignored_columns() const {
     std::vector<NodeId> ignored;
     if (const auto root = uncounted_root(rows_.hierarchy)) ignored.push_back(*root);
-    for (const std::string& name : options_.ignored_nodes) {
+    for (const std::string& name : options_.ignored_nodes.names) {
       const auto node = rows_.labels.find(name);
       require<InvalidOption>(node && *node < rows_.hierarchy.num_nodes(),
                              "option ignore_nodes has '", name,
@@ -197,6 +199,13 @@ class Evaluator {
 };
 
 }  // namespace
+
+NameList NameList::parse(std::string_view text) {
+  NameList list;
+  std::istringstream stream{std::string(text)};
+  for (std::string name; std::getline(stream, name, ',');) list.names.push_back(std::move(name));
+  return list;
+}
 
 ModelEvaluation evaluate_rows(const ModelParts& model, const EvaluatedRows& rows,
                               const EvaluationOptions& options, Executor& executor) {

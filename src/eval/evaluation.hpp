@@ -3,23 +3,46 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "eval/evaluated_rows.hpp"
 #include "eval/precision_recall.hpp"
 #include "eval/row_ratio.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 
+/// Names, as text separated by commas.
+struct NameList {
+  std::vector<std::string> names;
+  static NameList parse(std::string_view text);
+  std::string to_text() const { return detail::join(names, ","); }
+};
+
 struct EvaluationOptions {
-  /// Names of metrics. "all": every metric that the model and the rows allow. Empty: the same, but
+  /// Of metrics. "all": every metric that the model and the rows allow. Empty: the same, but
   /// without those of node scores if there are more than most_pairs pairs (row, node).
-  std::vector<std::string> metrics = {};
+  NameList metrics = {};
   std::size_t most_pairs = 100'000'000;
-  std::vector<std::string> ignored_nodes = {};  // by the metrics of node scores
-  bool node_scores = false;                     // compute them in any case, for a table
-  int bootstrap = 0;                            // resamples; 0: no intervals
-  std::uint64_t seed = 0;                       // of the bootstrap
+  NameList ignored_nodes = {};  // by the metrics of node scores
+  bool node_scores = false;     // compute them in any case, for a table
+  int bootstrap = 0;            // resamples; not given: no intervals
+  std::uint64_t seed = 0;       // of the bootstrap
+  static auto fields() {
+    using O = EvaluationOptions;
+    return std::tuple{
+        field("metrics", &O::metrics,
+              "names separated by commas, or all; by default the inexpensive ones"),
+        field("ignore_nodes", &O::ignored_nodes,
+              "nodes that metrics of node scores leave out in addition to a single root: names "
+              "separated by commas, or a file with one name per line"),
+        field("bootstrap", &O::bootstrap, at_least(1),
+              "95 % bootstrap intervals from so many samples of the rows with replacement"),
+        field("seed", &O::seed, at_least(0), "seed of the bootstrap"),
+    };
+  }
 };
 
 struct EvaluatedMetric {

@@ -88,35 +88,26 @@ std::vector<Answer> label_sets(const ModelParts& model, bool with_scores, const 
   return answers;
 }
 
-void require_apart(bool first, std::string_view first_name, bool second,
-                   std::string_view second_name) {
-  require<InvalidOption>(!first || !second, "options ", first_name, " and ", second_name,
-                         " are both given, but exclude each other");
-}
-
-void require_defaults(const OptionTable& given, const OptionTable& defaults,
-                      const ModelParts& model) {
-  for (const OptionInfo& option : given.list()) {
-    require<InvalidOption>(given.get(option.name) == defaults.get(option.name), "option ",
-                           option.name, " is given, but the examples of method ", model.method,
-                           " are not rows");
-  }
-}
-
 }  // namespace
 
 void AnswerOptions::check(const ModelParts& model) const {
+  AnswerOptions given = *this, defaults;
+  const OptionTable present(given), absent(defaults);
+  const auto is_given = [&](std::string_view name) {
+    return present.get(name) != absent.get(name);
+  };
   if (model.predictor->rows() == nullptr) {
-    AnswerOptions given = *this, defaults;
-    require_defaults(OptionTable(given), OptionTable(defaults), model);
+    for (const OptionInfo& option : present.list()) {
+      require<InvalidOption>(!is_given(option.name), "option ", option.name,
+                             " is given, but the examples of method ", model.method,
+                             " are not rows");
+    }
     return;
   }
-  const bool is_confident = min_confidence >= 0;
-  require_apart(scores, "scores", probabilities, "probabilities");
-  require_apart(scores, "scores", paths, "paths");
-  require_apart(probabilities, "probabilities", paths, "paths");
-  require_apart(scores, "scores", is_confident, "min_confidence");
-  require_apart(top > 0, "top", is_confident, "min_confidence");
+  for (const auto& [first, second] : kExclusions) {
+    require<InvalidOption>(!is_given(first) || !is_given(second), "options ", first, " and ",
+                           second, " are both given, but exclude each other");
+  }
   require(!needs_probabilities() || model.rows().gives_one_label(),
           "probabilities: the model gives label sets, but must give each row one label");
   require(

@@ -70,18 +70,9 @@ struct ModelChoice {
     };
   }
 };
-/// Options of /explain.
-struct ExplainOptions {
-  std::string label;
-  int features = 5;
-  static auto fields() {
-    using O = ExplainOptions;
-    return std::tuple{
-        field("label", &O::label, Choices{}, "explain this label's score, not the prediction"),
-        field("features", &O::features, between(0, 1000),
-              "number of features to give per node, or of kernels per source"),
-    };
-  }
+/// Options of /explain, whose answer is bounded.
+struct ExplainOptions : margrove::ExplainOptions {
+  static auto fields() { return margrove::ExplainOptions::fields(between(0, 1000)); }
 };
 
 /// Where a route's work is done: by the thread of the sockets, because it takes no time; by one of

@@ -646,8 +646,18 @@ class ExitCodes(CliTest):
                                      "train", "m"]),
             ("metric is 'joy'", ["tune", *start[1:], "--grid", "C=1", "--metric", "joy",
                                  "train", "m"]),
-            ("--top: value is 0, but must be >= 1\n", ["predict", "m", "train", "--top", "0"]),
-            ("--top: value is x, but must be >= 1\n", ["predict", "m", "train", "--top", "x"]),
+            ("option top is 0, but must be >= 1\n", ["predict", "m", "train", "--top", "0"]),
+            ("option top is 'x', but must be a whole number\n",
+             ["predict", "m", "train", "--top", "x"]),
+            ("option min-confidence is -1, but must be in [0, 1]\n",
+             ["predict", "m", "train", "--min-confidence", "-1"]),
+            ("option show is 'all', but must be one of name, path, id\n",
+             ["predict", "m", "train", "--show", "all"]),
+            ("--scores excludes --paths\n", ["predict", "m", "train", "--scores", "--paths"]),
+            ("--top excludes --min-confidence\n",
+             ["predict", "m", "train", "--top", "2", "--min-confidence", "0.5"]),
+            ("option features is -1, but must be >= 0\n",
+             ["explain", "m", "train", "--row", "1", "--features", "-1"]),
             ("--threads: value is -2, but must be >= 0\n",
              ["predict", "m", "train", "--threads", "-2"]),
             ("option class-weight is given, but method structured reads",
@@ -930,7 +940,7 @@ class Accidents(CliTest):
         )
         for option in (
             ["--top", "2"], ["--scores"], ["--probabilities"], ["--min-confidence", "0.5"],
-            ["--paths"], ["--show", "name"],
+            ["--paths"], ["--show", "name"], ["--output-format", "lines"],
         ):  # fmt: skip
             name = option[0].removeprefix("--")
             self.assert_fails(

@@ -64,7 +64,7 @@ class Manual(Declared):
                 env=os.environ | {"MANWIDTH": "100", "MANPAGER": "cat"},
             )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("--bootstrap N", done.stdout)
+            self.assertIn("--bootstrap INT", done.stdout)
 
     def test_it_is_installed_with_the_program(self) -> None:
         build = pathlib.Path(MARGROVE).resolve().parent

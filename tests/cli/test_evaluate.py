@@ -201,7 +201,10 @@ class Refusals(EvaluateTest):
         for message, options in [
             ("metric is 'f1', but must be one of all, accuracy,", ["--metrics", "f1"]),
             ("option ignore-nodes has 'lion'", ["--ignore-nodes", "lion"]),
-            ("--bootstrap", ["--bootstrap", "0"]),
+            ("option ignore-nodes has ''", ["--ignore-nodes", "a,,b"]),
+            ("option bootstrap is 0, but must be >= 1", ["--bootstrap", "0"]),
+            ("metric is '', but must be one of all,", ["--metrics", "accuracy,,micro_f1"]),
+            ("--metrics: At Most 1 required", ["--metrics", "all", "--metrics", "accuracy"]),
             ("the model has a hierarchy of its own", ["--hierarchy", "tree"]),
         ]:
             with self.subTest(options=options):
@@ -239,7 +242,10 @@ class Refusals(EvaluateTest):
         chain = ["train", "--method", "structured", "--model", "chain", "--quiet"]
         self.run_program(*chain, "words", "model")
         self.run_program("evaluate", "model", "words")
-        for option in (["--metrics", "all"], ["--bootstrap", "9"], ["--per-label", "x"]):
+        for option in (
+            ["--metrics", "all"], ["--bootstrap", "9"], ["--seed", "0"], ["--per-label", "x"],
+            ["--annotations", "x"], ["--part-of"],
+        ):  # fmt: skip
             message = f"option {option[0][2:]} is given, but the examples of method structured"
             self.assert_fails(2, message, "evaluate", "model", "words", *option)
 

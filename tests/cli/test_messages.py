@@ -236,7 +236,7 @@ class Usage(MessagesTest):
         self.assertIn("text between the levels of a path [default ' > ']", text)
         self.assertIn("--unknown-labels error|drop labels of rows", text)
         text = " ".join(self.run_program("predict", "--help")[0].split())
-        self.assertIn("instead of its label set [not with --min-confidence]", text)
+        self.assertIn("instead of its label set [>= 1; not with --min-confidence]", text)
 
     def test_explain_says_what_is_missing(self) -> None:
         self.train()

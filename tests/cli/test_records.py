@@ -412,11 +412,15 @@ class Faults(Records):
                     self.assert_fails(2, message, *arguments, "rows.csv", "m")
         arguments = ["train", "--method", "structured", "--model", "chain", *text, *label]
         self.write("words", "one O\n")
-        message = "columns or a format are selected, but method structured reads examples that are "
+        message = "is given, but method structured reads examples that are not rows:"
         for model, form in (("chain", "CoNLL column"), ("dependency", "CoNLL-U")):
             arguments[4] = model
-            for given in (arguments, arguments[:-2], [*arguments[:5], "--format", "csv"]):
-                self.assert_fails(2, f"{message}not rows: {form} files", *given, "rows.csv", "m")
+            for name, given in (
+                ("text-column", arguments), ("text-column", arguments[:-2]),
+                ("format", [*arguments[:5], "--format", "csv"]),
+            ):  # fmt: skip
+                text = f"option {name} {message} {form} files"
+                self.assert_fails(2, text, *given, "rows.csv", "m")
         for option, *value in (
             ["--hierarchy", "tree"], ["--text"], ["--tfidf"], ["--scale", "standard"],
             ["--calibration", "0.2"], ["--class-weight", "balanced"], ["--view", "a=b"],

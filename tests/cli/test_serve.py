@@ -340,6 +340,7 @@ class Answers(ServeTest):
             ('{"row": "a", "scores": "maybe"}', "option scores is 'maybe'"),
             ('{"row": "a", "scores": true, "probabilities": true}', "options scores and"),
             ('{"row": "a", "top": 2, "min_confidence": 0.5}', "options top and min_confidence"),
+            ('{"row": "a", "scores": true, "paths": true}', "options scores and paths are both"),
             ('{"row": "a", "show": "all"}', "option show is 'all'"),
             (
                 '{"row": {"title": "a"}, "model": "shop", "min_confidence": 0.5}',
@@ -367,6 +368,8 @@ class Answers(ServeTest):
                 self.assertEqual(status, 400, answer)
                 self.assertTrue(answer["error"].startswith(message), answer)
         self.assertIn("label", self.refusal({"row": "a", "label": "unicorn"}, target="/explain"))
+        many = self.refusal({"row": "a", "features": 1001}, target="/explain")
+        self.assertIn("option features is 1001, but must be in [0, 1000]", many)
         self.assertIn("only one", self.refusal({"rows": ["a", "b"]}, target="/explain"))
         self.assertIn("numbers", self.refusal({"row": "a", "model": "no"}, status=404))
         status, answer = self.server.ask("POST", "/predict?top=%zz", {"row": "a"})
@@ -512,6 +515,26 @@ class Description(ServeTest):
             seen |= self.keys(answer)
         for name in ("Predictions", "Prediction", "Explanations", "Model", "Health"):
             self.assertLessEqual(set(root["components"]["schemas"][name]["properties"]), seen)
+
+    def test_options_are_those_of_the_program(self) -> None:
+        """By name, range and help: one table declares them."""
+        root = self.serve("animals.model").ask("GET", "/openapi.json")[1]
+        page = self.program("train", "--options-reference")
+        for verb in ("predict", "explain"):
+            shown = " ".join(self.program(verb, "--help").split())
+            (section,) = re.findall(rf"(?ms)^## [^\n]*`{verb}`[^\n]*\n(.*?)(?=^## |\Z)", page)
+            options = {
+                parameter["name"]: parameter
+                for parameter in root["paths"][f"/{verb}"]["post"]["parameters"]
+                if parameter["name"] != "model"
+            }
+            names = {name.replace("_", "-") for name in options}
+            self.assertEqual(names, set(re.findall(r"(?m)^\| `--([^`]*)` ", section)))
+            for name, option in options.items():
+                start = rf"--{name.replace('_', '-')}( [A-Z]+)? "
+                self.assertRegex(shown, start + re.escape(option["description"]))
+                for choice in option["schema"].get("enum", []):
+                    self.assertRegex(section, rf"`--{name}` \|.*\b{choice}\b")
 
     def keys(self, value: Any) -> set[str]:
         if isinstance(value, list):

@@ -167,7 +167,7 @@ class Engine(CliTest):
         for option in (["--address", "auto"], ["--shards", "3"], ["--work", "folder"]):
             self.assert_fails(
                 2,
-                f"option {option[0]} is given, but needs --engine ray",
+                f"option {option[0][2:]} is given, but needs --engine ray",
                 *("train", "--method", "flat-svm", *option, "train", "model"),
             )
 

@@ -202,9 +202,9 @@ class Unlabelled(CliTest):
     def test_sentences_have_no_such_rows(self) -> None:
         self.write("tags", TAGS)
         for verb in ("train", "tune", "plan-shards"):
-            for meaning in ("drop", "keep"):
+            for meaning in ("auto", "drop", "keep"):
                 self.assert_fails(
-                    2, f"option unlabelled is {meaning}, but method structured reads examples that "
+                    2, "option unlabelled is given, but method structured reads examples that "
                     "are not rows: ",
                     verb, "--method", "structured", "--model", "chain", "--unlabelled", meaning,
                     "tags", "result",

@@ -92,7 +92,7 @@ TEST_F(EvaluationTest, scores_of_many_pairs_are_left_out_unless_asked_for) {
   EXPECT_FALSE(without.node_scores.has_value());
   ASSERT_EQ(without.left_out.size(), 1U);
   EXPECT_THAT(without.left_out.front(), HasSubstr("there are 20 pairs (row, node), more than 19"));
-  options.metrics = {"all"};
+  options.metrics.names = {"all"};
   EXPECT_TRUE(evaluate_rows(model_, evaluated, options, one_).node_scores.has_value());
   options = {.most_pairs = 19, .node_scores = true};
   EXPECT_TRUE(evaluate_rows(model_, evaluated, options, one_).left_out.empty());
@@ -101,7 +101,7 @@ TEST_F(EvaluationTest, scores_of_many_pairs_are_left_out_unless_asked_for) {
 }
 
 TEST_F(EvaluationTest, only_named_metrics_come) {
-  EXPECT_THAT(names({.metrics = {"f_max", "macro_f1", "recall_at_2"}}),
+  EXPECT_THAT(names({.metrics = {{"f_max", "macro_f1", "recall_at_2"}}}),
               ElementsAre("macro_f1", "recall_at_2", "f_max"));
 }
 
@@ -109,10 +109,10 @@ TEST_F(EvaluationTest, errors_name_metric_and_obstacle) {
   const auto fails = [&](const EvaluationOptions& options, const char* message) {
     EXPECT_THAT([&] { names(options); }, ThrowsMessage<InvalidInput>(HasSubstr(message)));
   };
-  fails({.metrics = {"brier"}}, "metric brier was requested, but the model has no calibrated");
-  fails({.metrics = {"ndcg_at_5"}}, "metric ndcg_at_5 was requested, but the model has fewer");
-  fails({.metrics = {"nonsense"}}, "metric is 'nonsense', but must be one of all, accuracy, ");
-  fails({.ignored_nodes = {"cow"}}, "option ignore_nodes has 'cow', but must have nodes");
+  fails({.metrics = {{"brier"}}}, "metric brier was requested, but the model has no calibrated");
+  fails({.metrics = {{"ndcg_at_5"}}}, "metric ndcg_at_5 was requested, but the model has fewer");
+  fails({.metrics = {{"nonsense"}}}, "metric is 'nonsense', but must be one of all, accuracy, ");
+  fails({.ignored_nodes = {{"cow"}}}, "option ignore_nodes has 'cow', but must have nodes");
 }
 
 TEST_F(EvaluationTest, a_hierarchy_beside_that_of_the_model_is_refused) {
