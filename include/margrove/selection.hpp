@@ -17,8 +17,8 @@ struct TuneOptions {
   /// Values to try, for example "C=0.1,1,10", of one option each; all combinations are tried.
   /// None: C from 0.01 to 100, and beyond while the best value is the smallest or the largest one.
   std::vector<std::string> grid = {};
-  int folds = 0;       // of a cross-validation; 0: 3 unless holdout is given
-  double holdout = 0;  // instead of folds: share of each label's rows for validation
+  int folds = 0;            // of a cross-validation; 0: 3 unless holdout is given
+  double holdout = 0;       // instead of folds: share of each label's rows for validation
   std::string metric = {};  // of `margrove evaluate`; empty: micro_f1
   std::uint64_t split_seed = 0;
   static auto fields() {

@@ -5,8 +5,8 @@
 //   Plan plan_hsvm(const HSvmOptions&, const TrainingSet&, Executor&, RunControl&);
 //   Method hsvm() { return make_method<HSvmOptions>("hierarchical SVM ...", plan_hsvm); }
 //
-// and its lines in src/methods/methods.hpp (docs/adding_a_method.md). The CLI, the Python package and the
-// reference page docs/options.md find it there.
+// and its lines in src/methods/methods.hpp (docs/adding_a_method.md). The CLI, the Python package
+// and the reference page docs/options.md find it there.
 
 #include <cmath>
 #include <cstdint>

@@ -419,8 +419,8 @@ class Faults(Records):
                 ("text-column", arguments), ("text-column", arguments[:-2]),
                 ("format", [*arguments[:5], "--format", "csv"]),
             ):  # fmt: skip
-                text = f"option {name} {message} {form} files"
-                self.assert_fails(2, text, *given, "rows.csv", "m")
+                refusal = f"option {name} {message} {form} files"
+                self.assert_fails(2, refusal, *given, "rows.csv", "m")
         for option, *value in (
             ["--hierarchy", "tree"], ["--text"], ["--tfidf"], ["--scale", "standard"],
             ["--calibration", "0.2"], ["--class-weight", "balanced"], ["--view", "a=b"],

@@ -32,7 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "table.csv").write_text(TABLE + "white lamp,28,light\n", encoding="utf-8")
     (path / "token").write_text("0123456789abcdef\n", encoding="utf-8")
     texts = ["--text", "--hierarchy", "hierarchy.txt", "--calibration", "0.2", "train.txt"]
-    for arguments in (["nhsvm", *texts, "animals"], ["flat-svm", *COLUMNS, "table.csv", "shop"]):
+    tagged = "the\tDET\ncat\tNOUN\n\na\tDET\ndog\tNOUN\n\n"
+    (path / "tagged").write_text(tagged, encoding="utf-8")
+    for arguments in (
+        ["nhsvm", *texts, "animals"],
+        ["flat-svm", *COLUMNS, "table.csv", "shop"],
+        ["structured", "tagged", "tagger"],
+    ):
         subprocess.run(
             [PROGRAM, "train", "--quiet", "--method", *arguments],
             cwd=path,
@@ -127,8 +133,17 @@ def test_page_takes_columns_and_says_what_is_wrong(folder: Path, tmp_path: Path)
         page = visited(address, '{"title": "red shoe", "price": 10}', tmp_path)
         assert "<td>clothes</td>" in page
         assert "price" in page
-        assert "no object of JSON" in visited(address, "{", tmp_path)
+        assert "The row is not JSON" in visited(address, "{", tmp_path)
         assert "price" in visited(address, '{"price": "much"}', tmp_path)
+
+
+@needs_browser
+def test_page_tags_sentences(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, "tagger") as address:
+        page = visited(address, "the dog", tmp_path)
+        assert "<td>DET</td>" in page
+        assert "<td>dog</td>" in page
+        assert "<td>NOUN</td>" in visited(address, '[["dog"]]', tmp_path)
 
 
 @needs_browser
