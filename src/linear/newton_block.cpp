@@ -1,4 +1,4 @@
-// Squared hinge and logistic for up to sixteen labels. With s_i = p.x_i and f_i = s_i + v.x_i
+// Squared hinge and logistic for up to sixteen labels. With f_i = v.x_i
 //
 //   primal    P(v) = 1/2 |v|^2 + sum_i C_i l(y_i f_i)
 //   gradient  g = v - sum_i a_i y_i x_i,                a_i = -C_i l'(y_i f_i)
@@ -62,7 +62,7 @@ class BlockNewton {
   void run() {
     if (problem_.constant_column != 0) start_at_base_rates();
     if (is_free()) set_one_sided();
-    score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
+    score_rows(problem_.X, scratch_.weights, scratch_.scores);
     primal_ =
         linearise(regularised(squared_norms(scratch_.weights), scratch_.weights), scratch_.scores);
     for (std::size_t l = 0; l < inputs_.size(); ++l) {
@@ -278,7 +278,7 @@ class BlockNewton {
     std::fill_n(lengths.at, kLanes, 1.0F);
     for (int halvings = 0;; ++halvings) {
       const LaneSums squared_weights = move_along(scratch_.weights, lengths, system_, new_weights_);
-      score_rows(problem_.X, new_weights_, scratch_.prior_scores, new_scores_);
+      score_rows(problem_.X, new_weights_, new_scores_);
       const Sums objectives = linearise(regularised(squared_weights, new_weights_), new_scores_);
       bool accepted = true;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {

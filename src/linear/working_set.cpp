@@ -91,7 +91,7 @@ class WorkingSets {
   }
 
   void run() {
-    bool warm = !scratch_.prior_scores.empty();
+    bool warm = false;
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       lanes_[l].random = Random(problem_.seed, inputs_[l].label);
       if (problem_.free_intercept != 0) lanes_[l].intercept = -1.0;
@@ -122,9 +122,7 @@ class WorkingSets {
     const auto bit = static_cast<std::uint16_t>(1U << l);
     if (cost <= 0 || (scratch_.members[row] & bit) != 0) return;
     scratch_.members[row] = static_cast<std::uint16_t>(scratch_.members[row] | bit);
-    const double prior = scratch_.prior_scores.empty() ? lanes_[l].intercept
-                                                       : double{scratch_.prior_scores[row].at[l]};
-    lanes_[l].rows.push_back({row, sign, cost, prior, a});
+    lanes_[l].rows.push_back({row, sign, cost, lanes_[l].intercept, a});
   }
 
   void begin_with_positives(std::size_t l) {
@@ -154,10 +152,10 @@ class WorkingSets {
         }
       }
     }
-    score_sample({});
+    score_sample();
     Lanes thresholds = all_lanes(kHighest);
     for (std::size_t l = 0; l < lanes_.size(); ++l) thresholds.at[l] = score_of_pool(l);
-    score(costly_, {}, thresholds);
+    score(costly_, thresholds);
     enlarge_pool();
     for (std::size_t l = 0; l < lanes_.size(); ++l) grow(l);
     std::fill(scratch_.weights.begin(), scratch_.weights.end(), Lanes{});
@@ -177,7 +175,7 @@ class WorkingSets {
         is_settled = false;
       }
       if (is_settled || pool_.empty() || !control_.proceed()) return;
-      score(pool_, scratch_.prior_scores, thresholds);
+      score(pool_, thresholds);
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
         if (!lanes_[l].settled) settle(l);
       }
@@ -246,9 +244,8 @@ class WorkingSets {
   }
 
   /// Finds the rows above the thresholds, by label; those of its working set are left out.
-  void score(std::span<const std::uint32_t> rows, std::span<const Lanes> start,
-             const Lanes& thresholds) {
-    score_rows_above(problem_.X, scratch_.weights, start, rows, thresholds, scratch_.above);
+  void score(std::span<const std::uint32_t> rows, const Lanes& thresholds) {
+    score_rows_above(problem_.X, scratch_.weights, rows, thresholds, scratch_.above);
     divide(thresholds);
   }
 
@@ -271,7 +268,7 @@ class WorkingSets {
   void score_all() {
     Lanes thresholds = all_lanes(kHighest);
     const bool is_last = !control_.proceed();
-    if (problem_.free_intercept == 0) score_sample(scratch_.prior_scores);
+    if (problem_.free_intercept == 0) score_sample();
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       Lane& lane = lanes_[l];
       if (lane.done) continue;
@@ -281,19 +278,17 @@ class WorkingSets {
       thresholds.at[l] = lane.is_exact ? -1.0F : std::max(-1.0F, score_of_pool(l));
     }
     if (problem_.free_intercept != 0) {
-      score_rows_above(problem_.X, scratch_.weights, {}, costly_, all_lanes(kLowest),
-                       scratch_.above);
+      score_rows_above(problem_.X, scratch_.weights, costly_, all_lanes(kLowest), scratch_.above);
       shift_intercepts();
       divide(thresholds);
     } else {
-      score(costly_, scratch_.prior_scores, thresholds);
+      score(costly_, thresholds);
       enlarge_pool();
     }
   }
 
-  void score_sample(std::span<const Lanes> start) {
-    score_rows_above(problem_.X, scratch_.weights, start, sample_, all_lanes(kLowest),
-                     scratch_.above);
+  void score_sample() {
+    score_rows_above(problem_.X, scratch_.weights, sample_, all_lanes(kLowest), scratch_.above);
     sampled_ = scratch_.above.scores;
   }
 

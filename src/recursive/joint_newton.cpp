@@ -251,7 +251,7 @@ class JointNewton {
       const std::size_t at = block_begin(c, b);
       read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kChunkWidth);
     }
-    score_rows(X_, scratch.weights, {}, scratch.scores);
+    score_rows(X_, scratch.weights, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
     if (has_intercepts && is_free()) {
       intercepts_.add_to_scores(b, scratch.weights[X_.num_columns() - 1], scratch.scores);
