@@ -30,7 +30,7 @@ bool ClosureRelaxation::settle(const LabelSetCore& core) {
 
 void ClosureRelaxation::start(const LabelSetCore& core) {
   core_ = &core;
-  closure_.set_graph(core.parents.pointers, core.parents.items);
+  closure_.set_graph(core.parents);
   double scale = 0;
   for (std::uint32_t k = 0; k < core.size(); ++k) scale += std::fabs(core.weight[k]);
   tolerance_ = 1e-13 * scale;
