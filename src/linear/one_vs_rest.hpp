@@ -21,18 +21,16 @@ namespace margrove {
 struct OneVsRestOptions {
   PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  std::uint64_t seed = 0;
+  double tolerance = 1e-3;  // relative duality gap at which training of a label stops
+  int max_passes = 1000;    // over the rows for one label
+  std::uint64_t seed = 0;   // of the order of the coordinates
+  /// No front end shows these options.
   static auto fields() {
+    using O = OneVsRestOptions;
     return std::tuple{
-        field("loss", &OneVsRestOptions::loss, "loss of each row's margin"),
-        field("C", &OneVsRestOptions::C, positive, "weight of the loss against 1/2 |w|^2"),
-        field("tolerance", &OneVsRestOptions::tolerance, positive,
-              "relative duality gap at which training of a label stops"),
-        field("max_passes", &OneVsRestOptions::max_passes, at_least(1),
-              "maximum number of passes over the rows for one label"),
-        field("seed", &OneVsRestOptions::seed, at_least(0), "seed of the order of the coordinates"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
     };
   }
 };

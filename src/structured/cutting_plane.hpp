@@ -36,21 +36,17 @@ namespace margrove {
 
 struct CuttingPlaneOptions {
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_rounds = 500;
-  bool one_slack = false;
+  double tolerance = 1e-3;  // relative duality gap to stop at, (primal - dual) / primal
+  int max_rounds = 500;     // each with one search per example and a quadratic programme
+  bool one_slack = false;   // one for all examples, which takes a dense vector per round
 
+  /// No front end shows these options.
   static auto fields() {
+    using O = CuttingPlaneOptions;
     return std::tuple{
-        field("C", &CuttingPlaneOptions::C, positive, "loss weight"),
-        field("tolerance", &CuttingPlaneOptions::tolerance, positive,
-              "relative duality gap to stop at, (primal - dual) / primal"),
-        field(
-            "max_rounds", &CuttingPlaneOptions::max_rounds, at_least(1),
-            "maximum number of rounds, each with one search per example and a quadratic programme"),
-        field("one_slack", &CuttingPlaneOptions::one_slack,
-              "one slack for all examples instead of one per example; takes a dense vector per "
-              "round"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_rounds", &O::max_rounds, at_least(1), {}),
     };
   }
 };
