@@ -8,9 +8,9 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
-constexpr std::size_t kMostListed = 50'000'000;   // sum of |A(l)|
-constexpr double kMostProducts = 1e9;             // sum of |A(l)|^2
-constexpr std::size_t kMostEntries = 50'000'000;  // of S, and of its factor
+constexpr std::size_t kMaxListed = 50'000'000;   // sum of |A(l)|
+constexpr double kMaxProducts = 1e9;             // sum of |A(l)|^2
+constexpr std::size_t kMaxEntries = 50'000'000;  // of S, and of its factor
 
 }  // namespace
 
@@ -20,12 +20,12 @@ NodeSystem::NodeSystem(const LabelGraph& graph)
     if (!graph.is_leaf(n)) place_to_node_.push_back(n);
   }
   list_ancestors(graph);
-  if (above_.items.empty() || above_.items.size() > kMostListed) return;
+  if (above_.items.empty() || above_.items.size() > kMaxListed) return;
   double products = 0;
   for (std::size_t l = 0; l < num_leaves(); ++l) {
     products += static_cast<double>(above(l).size()) * static_cast<double>(above(l).size());
   }
-  if (products > kMostProducts || !order_places()) return;
+  if (products > kMaxProducts || !order_places()) return;
   number_edges(graph);
   column_.assign(num_inner(), 0.0);
   values_.assign(pattern_.items.size(), 0.0);
@@ -50,7 +50,7 @@ void NodeSystem::list_ancestors(const LabelGraph& graph) {
     }
     above_.end_row();
     std::ranges::sort(above_[above_.size() - 1]);
-    if (above_.items.size() > kMostListed) return;
+    if (above_.items.size() > kMaxListed) return;
   }
 }
 
@@ -78,7 +78,7 @@ bool NodeSystem::build_pattern() {
         pattern_.items.push_back(i);
       }
     }
-    if (pattern_.items.size() > kMostEntries) return false;
+    if (pattern_.items.size() > kMaxEntries) return false;
     pattern_.end_row();
     std::ranges::sort(pattern_[k]);
   }
@@ -96,7 +96,7 @@ bool NodeSystem::order_places() {
   }
   for (std::uint32_t& place : above_.items) place = moved[place];
   for (std::size_t l = 0; l < num_leaves(); ++l) std::ranges::sort(above_[l]);
-  return build_pattern() && factors_.analyze(pattern_, kMostEntries);
+  return build_pattern() && factors_.analyze(pattern_, kMaxEntries);
 }
 
 void NodeSystem::number_edges(const LabelGraph& graph) {

@@ -111,8 +111,8 @@ void ClosureRelaxation::penalise() {
 // becoming worth selecting.
 void ClosureRelaxation::tighten(double& value) {
   const auto& core = *core_;
-  constexpr int kMostRounds = 20;
-  for (int round = 0; round < kMostRounds && value > best_value_ + tolerance_; ++round) {
+  constexpr int kMaxRounds = 20;
+  for (int round = 0; round < kMaxRounds && value > best_value_ + tolerance_; ++round) {
     double gained = 0;
     for (std::uint32_t k = core.size(); k-- > 0;) {
       if (!z_[k] || core.grounded[k] || has_selected_child(z_, k)) continue;

@@ -23,7 +23,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr int kMostCentralSystems = 100;
+constexpr int kMaxCentralSystems = 100;
 constexpr double kToBoundary = 0.995;  // share of the longest feasible step
 constexpr double kSmallestCentralStep = 1e-10;
 
@@ -180,7 +180,7 @@ class InteriorPoint {
 void solve_interior_point(const LabelRows& rows, BestWeights& best, RunControl& control,
                           LabelDuals& duals) {
   InteriorPoint point(rows);
-  for (int system = 0; system < kMostCentralSystems && best.may_go_on(control); ++system) {
+  for (int system = 0; system < kMaxCentralSystems && best.may_go_on(control); ++system) {
     if (!point.step() || best.offer(point.weights(), point.dual())) break;
   }
   duals = {};

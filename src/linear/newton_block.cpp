@@ -28,8 +28,8 @@ namespace margrove::detail {
 namespace {
 
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
-constexpr int kMostProducts = 50;   // per system
-constexpr std::size_t kMostFactorised = 400;
+constexpr int kMaxProducts = 50;    // per system
+constexpr std::size_t kMaxFactorised = 400;
 constexpr double kBlockArmijo = 1e-4;
 constexpr double kLeastCurvature = 1e-8;  // of a free intercept
 constexpr double kRounding = 2e-7;        // of the float32 scores, relative to the objective
@@ -191,7 +191,7 @@ class BlockNewton {
   /// With few columns, all of them full, and few rows of positive curvature, building H takes less
   /// time than products with it.
   bool factorises() const {
-    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
+    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMaxFactorised &&
            problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
   }
 
@@ -247,7 +247,7 @@ class BlockNewton {
     LaneSums rz = step_along(Lanes{}, system_);
     for (std::size_t l = 0; l < kLanes; ++l) first[l] = rz.at[l];
     int products = 0;
-    for (; products < kMostProducts; ++products) {
+    for (; products < kMaxProducts; ++products) {
       const auto open = [&](std::size_t l) {
         return rz.at[l] > kResidual * kResidual * first[l] && rz.at[l] > 0;
       };

@@ -10,8 +10,8 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kMostColumns = 1000;  // of the systems
-constexpr double kDenseShare = 0.25;        // of the cells; passes over sparser rows are cheap
+constexpr std::size_t kMaxColumns = 1000;  // of the systems
+constexpr double kDenseShare = 0.25;       // of the cells; passes over sparser rows are cheap
 constexpr int kFewestPasses = 100;
 constexpr int kPassesPerColumn = 3;  // of coordinate descent, as long as some 25 systems
 constexpr Eigen::Index kBlock = 64;  // rows that are added to the system together
@@ -21,7 +21,7 @@ constexpr Eigen::Index kBlock = 64;  // rows that are added to the system togeth
 int passes_before_second_order(std::size_t num_rows, std::size_t num_used_columns,
                                std::size_t num_nonzeros, int max_passes) {
   const double cells = static_cast<double>(num_rows) * static_cast<double>(num_used_columns);
-  if (num_used_columns > kMostColumns || cells == 0 ||
+  if (num_used_columns > kMaxColumns || cells == 0 ||
       static_cast<double>(num_nonzeros) < kDenseShare * cells) {
     return 0;
   }

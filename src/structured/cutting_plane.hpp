@@ -122,7 +122,7 @@ class CuttingPlane {
   /// The multiplications after which the quadratic programme of 1 slack ends, about 0.05 s. The
   /// next round's programme continues from there. Where C times the squared norm of a row is about
   /// 1e12, it would take seconds on dozens of rows without this limit.
-  static constexpr double kMostShared = 1e8;
+  static constexpr double kMaxShared = 1e8;
   /// Training ends after this many consecutive rounds whose quadratic programme used up its sweeps
   /// without a larger dual: where columns have very different scales, the rounding of the weights
   /// can be larger than all steps.
@@ -350,7 +350,7 @@ class CuttingPlane {
     }
     const int steps = 100 * static_cast<int>(size);
     double done = 0;
-    while (done < kMostShared && shared_.gap() > gap && control_.proceed()) {
+    while (done < kMaxShared && shared_.gap() > gap && control_.proceed()) {
       pairwise_steps(shared_, 1e-6, steps);
       done += 2.0 * steps * static_cast<double>(size);
     }
