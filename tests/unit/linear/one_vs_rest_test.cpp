@@ -266,12 +266,10 @@ TEST_P(OneVsRest, pass_limit_is_reported) {
   EXPECT_EQ(fit.stop, Stop::pass_limit);
 }
 
-/// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
-/// a limit on passes over them.
-// So many rows that few of them form the pool from which working sets grow.
-class OneVsRestPool : public testing::TestWithParam<PointLossKind> {
+// So many rows that few of them are candidates for the working sets.
+class OneVsRestCandidates : public testing::TestWithParam<PointLossKind> {
  protected:
-  OneVsRestPool() : problem(random_problem(3, {20000, 400, 6, 0.015, 0.03})) {}
+  OneVsRestCandidates() : problem(random_problem(3, {20000, 400, 6, 0.015, 0.03})) {}
   void expect_certified(const OneVsRestFit& fit, const OneVsRestOptions& options,
                         std::span<const double> row_weights = {}) const {
     for (const std::uint32_t l : {0U, 3U, 5U}) {
@@ -300,10 +298,10 @@ class OneVsRestPool : public testing::TestWithParam<PointLossKind> {
   }
   Problem problem;
 };
-INSTANTIATE_TEST_SUITE_P(Losses, OneVsRestPool,
+INSTANTIATE_TEST_SUITE_P(Losses, OneVsRestCandidates,
                          testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge));
 
-TEST_P(OneVsRestPool, gaps_hold_for_all_rows) {
+TEST_P(OneVsRestCandidates, gaps_hold_for_all_rows) {
   for (const double tolerance : {1e-2, 1e-5}) {
     const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = tolerance};
     const OneVsRestFit fit = train(problem, options);
@@ -312,14 +310,14 @@ TEST_P(OneVsRestPool, gaps_hold_for_all_rows) {
   }
 }
 
-TEST_P(OneVsRestPool, rows_without_weight_never_count) {
+TEST_P(OneVsRestCandidates, rows_without_weight_never_count) {
   const OneVsRestOptions options{.loss = GetParam(), .C = 0.3};
   std::vector<double> weights(problem.X.num_rows(), 1.0);
   for (std::size_t i = 0; i < weights.size(); i += 3) weights[i] = 0.0;
   expect_certified(train(problem, options, {.row_weights = weights}), options, weights);
 }
 
-TEST_P(OneVsRestPool, warm_starts_reach_the_same_gap) {
+TEST_P(OneVsRestCandidates, warm_starts_reach_the_same_gap) {
   const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = 1e-4};
   const OneVsRestFit first = train(problem, options, {.keep_duals = true});
   const OneVsRestFit again = train(problem, options, {.start_duals = first.duals});
@@ -329,7 +327,7 @@ TEST_P(OneVsRestPool, warm_starts_reach_the_same_gap) {
   }
 }
 
-TEST_P(OneVsRestPool, primal_values_are_exact_where_passes_end_training) {
+TEST_P(OneVsRestCandidates, primal_values_are_exact_where_passes_end_training) {
   for (const int passes : {1, 2, 3}) {
     const OneVsRestOptions options{
         .loss = GetParam(), .C = 0.3, .tolerance = 1e-12, .max_passes = passes};
@@ -342,6 +340,8 @@ TEST_P(OneVsRestPool, primal_values_are_exact_where_passes_end_training) {
   }
 }
 
+// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
+// a limit on passes over them.
 TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
   const Problem p = random_problem(5, {.rows = 3000, .columns = 20, .labels = 12});
   const OneVsRestFit fit =
@@ -397,14 +397,14 @@ TEST(OneVsRestLimit, no_label_that_was_cut_short_is_worse_than_a_constant_no) {
   const OneVsRestFit fit =
       train(p, {.loss = PointLossKind::hinge, .C = 100, .tolerance = 1e-9, .max_passes = 1});
   const Eigen::VectorXd no = no_weights(p);
-  int settled = 0;
+  int constant = 0;
   for (std::uint32_t l = 0; l < p.num_labels; ++l) {
     const double best = objective(p, l, no, PointLossKind::hinge, 100);
     EXPECT_LE(fit.labels[l].primal, best * (1 + 1e-9));
     EXPECT_GE(fit.labels[l].primal, fit.labels[l].dual);
-    settled += column(fit.weights, l).head(no.size() - 1).norm() == 0;
+    constant += column(fit.weights, l).head(no.size() - 1).norm() == 0;
   }
-  EXPECT_GT(settled, 0);
+  EXPECT_GT(constant, 0);
 }
 
 TEST(OneVsRestInput, no_rows_give_zero_weights) {
