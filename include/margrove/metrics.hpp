@@ -2,7 +2,7 @@
 // Metrics of predicted label sets.
 //
 // Labels are ids of one codec. Ids below hierarchy.num_nodes() are nodes of the hierarchy as it was
-// given (before leaves are spawned: a spawned leaf is counted as its inner label); higher // ids
+// given (before leaves are spawned: a spawned leaf is counted as its inner label); higher ids
 // are labels unknown to the model, which no prediction can match.
 
 #include <array>

@@ -135,7 +135,7 @@ struct MicroF1 {
 };
 
 /// NHSVM's variant with normalised score differences (eq. 13): psi = m / g + 1 for y != y_i, where
-/// g is the path loss. It does not increase with g, so that a search has to look at every ///
+/// g is the path loss. It does not increase with g, so that a search has to look at every
 /// labelling. If g = 0, both labels always have the same score, and the loss is 1 at all weights.
 struct NormalizedDifference {
   double value(double m, double g) const { return slope(g) * m + 1.0; }

@@ -21,7 +21,7 @@
 namespace margrove {
 namespace {
 constexpr std::size_t kBufferBytes = 1 << 18;
-constexpr int kMostLinks = 40;  // as Linux follows
+constexpr int kMaxLinks = 40;  // as Linux follows
 
 // Temporary files, listed for signal handlers. A name belongs to its AtomicFile while its place is
 // empty or filling, and to both while it is listed; a handler that ends the process takes it over.
@@ -31,23 +31,23 @@ struct ListedName {
   std::array<char, 4096> path{};
 };
 static_assert(std::atomic<Place>::is_always_lock_free);  // otherwise not safe in handlers
-constexpr std::size_t kMostListed = 16;
-constinit std::array<ListedName, kMostListed> listed_names{};
+constexpr std::size_t kMaxListed = 16;
+constinit std::array<ListedName, kMaxListed> listed_names{};
 
-/// The place of the name, or kMostListed if there is none for it.
+/// The place of the name, or kMaxListed if there is none for it.
 std::size_t list_name(const std::string& path) {
-  for (std::size_t k = 0; k < kMostListed && path.size() < listed_names[k].path.size(); ++k) {
+  for (std::size_t k = 0; k < kMaxListed && path.size() < listed_names[k].path.size(); ++k) {
     Place expected = Place::empty;
     if (!listed_names[k].place.compare_exchange_strong(expected, Place::filling)) continue;
     std::copy(path.c_str(), path.c_str() + path.size() + 1, listed_names[k].path.begin());
     listed_names[k].place.store(Place::listed);
     return k;
   }
-  return kMostListed;
+  return kMaxListed;
 }
 
 void unlist_name(std::size_t k) {
-  if (k == kMostListed) return;
+  if (k == kMaxListed) return;
   Place expected = Place::listed;
   if (listed_names[k].place.compare_exchange_strong(expected, Place::empty)) return;
   for (;;) ::pause();  // a handler on another thread ends the process
@@ -64,7 +64,7 @@ std::string resolve_links(const std::string& path) {
   if (std::filesystem::exists(path, ignored))
     return path;                        // a pipe under /dev/fd has no other name
   std::filesystem::path target = path;  // the last link of a chain may lead to a file to be made
-  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(target, ignored); ++links) {
+  for (int links = 0; links < kMaxLinks && std::filesystem::is_symlink(target, ignored); ++links) {
     target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
   }
   return target.string();
@@ -79,7 +79,7 @@ std::string folder_of(const std::string& path) {
 constexpr std::string_view kPart = ".tmp-";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::size_t kRandomDigits = 16;
-constexpr int kMostAttempts = 1000;
+constexpr int kMaxAttempts = 1000;
 
 std::string random_digits() {
   std::array<unsigned char, kRandomDigits> bytes{};
@@ -142,12 +142,12 @@ void AtomicFile::open_temporary() {
         ::close(descriptor_);
         ::unlink(name.c_str());
         descriptor_ = -1;
-        if (attempt >= kMostAttempts) fail("cannot create a file beside it", EAGAIN);
+        if (attempt >= kMaxAttempts) fail("cannot create a file beside it", EAGAIN);
         continue;
       }
       temporary_ = std::move(name);
       place_ = list_name(temporary_);
-    } else if (errno != EEXIST || attempt >= kMostAttempts) {
+    } else if (errno != EEXIST || attempt >= kMaxAttempts) {
       fail("cannot create a file beside it", errno);
     }
   }

@@ -21,7 +21,7 @@ thread_local bool inside_task = false;
 
 /// The maximum number of threads on machines with fewer cores. Tens of thousands of threads would
 /// exhaust the memory mappings of a process, which ends it.
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 
 /// Those that this process may use, which may be fewer than the machine has.
 int num_cores() {
@@ -126,7 +126,7 @@ class Executor::Pool {
 Executor::Executor(int num_threads) {
   require<InvalidOption>(num_threads >= 0, "threads is ", num_threads, ", but must be >= 0");
   const int cores = num_cores();
-  num_threads = num_threads == 0 ? cores : std::min(num_threads, std::max(cores, kMostThreads));
+  num_threads = num_threads == 0 ? cores : std::min(num_threads, std::max(cores, kMaxThreads));
   if (num_threads > 1) pool_ = std::make_unique<Pool>(num_threads);
 }
 

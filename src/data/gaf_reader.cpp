@@ -12,7 +12,7 @@ namespace {
 using detail::Line;
 
 constexpr std::size_t kFewestColumns = 15;  // of GAF 1; later versions have 17
-constexpr std::size_t kMostColumns = 17;
+constexpr std::size_t kMaxColumns = 17;
 // Columns, from 0.
 constexpr std::size_t kObject = 1, kQualifiers = 3, kTerm = 4, kEvidence = 6, kAspect = 8;
 
@@ -80,9 +80,9 @@ class GafParser {
       if (count < columns_.size()) columns_[count] = line.text.substr(begin, end - begin);
       begin = end + 1;
     }
-    if (count < kFewestColumns || count > kMostColumns) {
+    if (count < kFewestColumns || count > kMaxColumns) {
       line.fail(line.end(), "the line has ", count, " columns, but must have ", kFewestColumns,
-                " to ", kMostColumns, " separated by tabs");
+                " to ", kMaxColumns, " separated by tabs");
     }
   }
 
@@ -111,7 +111,7 @@ class GafParser {
   std::size_t num_lines_ = 0;                       // that are annotations
   std::size_t num_faulty_ = 0;
   std::string first_fault_;
-  std::array<std::string_view, kMostColumns> columns_;  // of the present line
+  std::array<std::string_view, kMaxColumns> columns_;  // of the present line
 };
 
 Annotations read(LineBlocks blocks, const GafFilter& filter) {

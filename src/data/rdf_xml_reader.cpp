@@ -22,9 +22,9 @@ namespace {
 // Names are namespace and local name without a separator, which are the URIs of RDF.
 const std::string kRdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 constexpr std::string_view kXml = "http://www.w3.org/XML/1998/namespace";
-constexpr std::size_t kMostNestedElements = 200;
+constexpr std::size_t kMaxNestedElements = 200;
 constexpr int kLongestEntity = 1000;
-constexpr float kMostAmplified = 10;
+constexpr float kMaxAmplified = 10;
 constexpr std::string_view kBlanks = " \t\r\n";
 
 bool is_rdf(std::string_view name, std::string_view local) {
@@ -62,8 +62,8 @@ class Striper {
   explicit Striper(TripleSink& triples) : triples_(triples) {}
 
   void open(std::string_view name, const char** attributes) {
-    require(open_.size() < kMostNestedElements, "elements are nested more than ",
-            kMostNestedElements, " deep");
+    require(open_.size() < kMaxNestedElements, "elements are nested more than ", kMaxNestedElements,
+            " deep");
     using Kind = Element::Kind;
     Element element{.kind = Kind::document};
     if (!open_.empty()) {
@@ -232,7 +232,7 @@ class XmlReader {
     XML_SetStartNamespaceDeclHandler(parser_.get(), on_namespace);
     XML_SetEntityDeclHandler(parser_.get(), on_entity);
     XML_SetSkippedEntityHandler(parser_.get(), on_skipped_entity);
-    XML_SetBillionLaughsAttackProtectionMaximumAmplification(parser_.get(), kMostAmplified);
+    XML_SetBillionLaughsAttackProtectionMaximumAmplification(parser_.get(), kMaxAmplified);
   }
 
   void read() {

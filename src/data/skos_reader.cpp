@@ -17,7 +17,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr int kMostNested = 100;  // blank nodes; the parser of Turtle is recursive
+constexpr int kMaxNested = 100;  // blank nodes; the parser of Turtle is recursive
 
 // Triples from a file -----------------------------------------------------------------------------
 
@@ -127,8 +127,8 @@ class TripleReader {
           text_of(*predicate).ends_with("first")) {
         ++reader.nested_lists_;
       }
-      require(reader.nested_ <= kMostNested && reader.nested_lists_ <= kMostNested,
-              reader.blocks_.name(), ": blank nodes or lists are nested more than ", kMostNested,
+      require(reader.nested_ <= kMaxNested && reader.nested_lists_ <= kMaxNested,
+              reader.blocks_.name(), ": blank nodes or lists are nested more than ", kMaxNested,
               " deep");
       reader.add(*subject, *predicate, *object, language);
     });

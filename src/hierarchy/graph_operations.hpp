@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "margrove/label_graph.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove {
 
@@ -15,13 +16,7 @@ namespace margrove {
 void require_tree(const LabelGraph& graph, std::string_view where);
 
 /// A list of nodes for every node.
-struct NodeLists {
-  std::vector<std::size_t> pointers;
-  std::vector<NodeId> nodes;
-  std::span<const NodeId> operator[](NodeId n) const {
-    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
-  }
-};
+using NodeLists = detail::LongRowLists;
 /// A(n) of the nodes `of`, ascending, and nothing of the others: those of all nodes may be very
 /// many, as on a long chain. Memory O(sum of |A(n)|) over `of`.
 NodeLists ancestor_sets(const LabelGraph& graph, std::span<const NodeId> of);

@@ -10,7 +10,6 @@
 
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
-#include "numerics/row_lists.hpp"
 
 namespace margrove {
 namespace {
@@ -23,11 +22,8 @@ NodeLists adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
     for (const auto& edge : edges) visit(edge.*from, edge.*to);
   };
   detail::group_by_key(num_nodes, pairs, result.pointers,
-                       [&](std::size_t place, NodeId node) { result.nodes[place] = node; });
-  for (NodeId n = 0; n < num_nodes; ++n) {
-    std::sort(result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n]),
-              result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n + 1]));
-  }
+                       [&](std::size_t place, NodeId node) { result.items[place] = node; });
+  for (NodeId n = 0; n < num_nodes; ++n) std::ranges::sort(result[n]);
   return result;
 }
 
@@ -35,7 +31,7 @@ constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
 
 // Longest path from a root in edges; kUnreached for nodes on a cycle or below one.
 std::vector<std::uint32_t> depths(const NodeLists& parents, const NodeLists& children) {
-  const auto num_nodes = static_cast<NodeId>(parents.pointers.size() - 1);
+  const auto num_nodes = static_cast<NodeId>(parents.size());
   std::vector<std::uint32_t> depth(num_nodes, kUnreached);
   std::vector<std::size_t> open_parents(num_nodes);
   std::vector<NodeId> ready;
@@ -195,9 +191,9 @@ LabelGraph LabelGraph::build(std::uint32_t num_nodes, std::span<const LabelEdge>
   std::exclusive_scan(level_end.begin(), level_end.end(), level_end.begin(), std::size_t{0});
   graph.order_.resize(num_nodes);
   for (NodeId n = 0; n < num_nodes; ++n) graph.order_[level_end[graph.depth_[n]]++] = n;
-  graph.parents_ = std::move(parents.nodes);
+  graph.parents_ = std::move(parents.items);
   graph.parent_pointers_ = std::move(parents.pointers);
-  graph.children_ = std::move(children.nodes);
+  graph.children_ = std::move(children.items);
   graph.child_pointers_ = std::move(children.pointers);
   return graph;
 }
@@ -223,13 +219,8 @@ NodeLists ancestor_sets(const LabelGraph& graph, std::span<const NodeId> of) {
   for (const NodeId n : of) wanted[n] = true;
   NodeLists sets;
   sets.pointers.reserve(graph.num_nodes() + std::size_t{1});
-  sets.pointers.push_back(0);
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    if (wanted[n]) {
-      const std::vector<NodeId> row = graph.ancestors(n);
-      sets.nodes.insert(sets.nodes.end(), row.begin(), row.end());
-    }
-    sets.pointers.push_back(sets.nodes.size());
+    sets.append_row(wanted[n] ? graph.ancestors(n) : std::vector<NodeId>());
   }
   return sets;
 }
@@ -255,18 +246,15 @@ ListedAncestors::ListedAncestors(const LabelGraph& graph) {
     if (pool.size() > most) return;
   }
   listed_.pointers.reserve(graph.num_nodes() + std::size_t{1});
-  listed_.pointers.push_back(0);
-  listed_.nodes.reserve(pool.size());
+  listed_.items.reserve(pool.size());
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    const auto first = pool.begin() + static_cast<std::ptrdiff_t>(begin[n]);
-    listed_.nodes.insert(listed_.nodes.end(), first, first + static_cast<std::ptrdiff_t>(size[n]));
-    listed_.pointers.push_back(listed_.nodes.size());
+    listed_.append_row(std::span(pool).subspan(begin[n], size[n]));
   }
 }
 
 std::span<const NodeId> ListedAncestors::of(const LabelGraph& graph, NodeId n,
                                             std::vector<NodeId>& scratch) const {
-  if (!listed_.pointers.empty()) return listed_[n];
+  if (listed_.size() > 0) return listed_[n];
   scratch = graph.ancestors(n);
   return scratch;
 }

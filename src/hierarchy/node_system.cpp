@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
-#include "numerics/row_lists.hpp"
-
 #include "data/csr_operations.hpp"
 
 namespace margrove::detail {
 namespace {
 
 constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
-constexpr std::size_t kMostListed = 50'000'000;   // sum of |A(l)|
-constexpr double kMostProducts = 1e9;             // sum of |A(l)|^2
-constexpr std::size_t kMostEntries = 50'000'000;  // of S, and of its factor
+constexpr std::size_t kMaxListed = 50'000'000;   // sum of |A(l)|
+constexpr double kMaxProducts = 1e9;             // sum of |A(l)|^2
+constexpr std::size_t kMaxEntries = 50'000'000;  // of S, and of its factor
 
 }  // namespace
 
@@ -22,22 +20,21 @@ NodeSystem::NodeSystem(const LabelGraph& graph)
     if (!graph.is_leaf(n)) place_to_node_.push_back(n);
   }
   list_ancestors(graph);
-  if (places_.empty() || places_.size() > kMostListed) return;
+  if (above_.items.empty() || above_.items.size() > kMaxListed) return;
   double products = 0;
   for (std::size_t l = 0; l < num_leaves(); ++l) {
     products += static_cast<double>(above(l).size()) * static_cast<double>(above(l).size());
   }
-  if (products > kMostProducts || !order_places()) return;
+  if (products > kMaxProducts || !order_places()) return;
   number_edges(graph);
   column_.assign(num_inner(), 0.0);
-  values_.assign(pattern_.rows.size(), 0.0);
+  values_.assign(pattern_.items.size(), 0.0);
   fits_ = true;
 }
 
 void NodeSystem::list_ancestors(const LabelGraph& graph) {
   node_to_place_.assign(graph.num_nodes(), kNoPlace);
   for (std::uint32_t k = 0; k < num_inner(); ++k) node_to_place_[place_to_node_[k]] = k;
-  pointers_.assign(1, 0);
   std::vector<NodeId> stamp(graph.num_nodes(), kNoPlace), stack;
   for (const NodeId leaf : graph.leaves()) {
     stack.assign(1, leaf);
@@ -48,17 +45,17 @@ void NodeSystem::list_ancestors(const LabelGraph& graph) {
         if (stamp[p] == leaf) continue;
         stamp[p] = leaf;
         stack.push_back(p);
-        places_.push_back(node_to_place_[p]);
+        above_.items.push_back(node_to_place_[p]);
       }
     }
-    std::sort(places_.begin() + static_cast<std::ptrdiff_t>(pointers_.back()), places_.end());
-    pointers_.push_back(places_.size());
-    if (places_.size() > kMostListed) return;
+    above_.end_row();
+    std::ranges::sort(above_[above_.size() - 1]);
+    if (above_.items.size() > kMaxListed) return;
   }
 }
 
 void NodeSystem::transpose() {
-  below_.resize(places_.size());
+  below_.resize(above_.items.size());
   const auto entries = [&](const auto& visit) {
     for (std::uint32_t l = 0; l < num_leaves(); ++l) {
       for (std::uint32_t t = 0; t < above(l).size(); ++t) visit(above(l)[t], Entry{l, t});
@@ -78,13 +75,12 @@ bool NodeSystem::build_pattern() {
       for (const std::uint32_t i : above(below_[e].leaf).first(below_[e].position + 1)) {
         if (stamp[i] == k) continue;
         stamp[i] = k;
-        pattern_.rows.push_back(i);
+        pattern_.items.push_back(i);
       }
     }
-    if (pattern_.rows.size() > kMostEntries) return false;
-    std::sort(pattern_.rows.begin() + static_cast<std::ptrdiff_t>(pattern_.starts.back()),
-              pattern_.rows.end());
-    pattern_.starts.push_back(pattern_.rows.size());
+    if (pattern_.items.size() > kMaxEntries) return false;
+    pattern_.end_row();
+    std::ranges::sort(pattern_[k]);
   }
   return true;
 }
@@ -98,22 +94,18 @@ bool NodeSystem::order_places() {
     place_to_node_[moved[from]] = nodes[from];
     node_to_place_[nodes[from]] = moved[from];
   }
-  for (std::uint32_t& place : places_) place = moved[place];
-  for (std::size_t l = 0; l < num_leaves(); ++l) {
-    std::sort(places_.begin() + static_cast<std::ptrdiff_t>(pointers_[l]),
-              places_.begin() + static_cast<std::ptrdiff_t>(pointers_[l + 1]));
-  }
-  return build_pattern() && factors_.analyze(pattern_, kMostEntries);
+  for (std::uint32_t& place : above_.items) place = moved[place];
+  for (std::size_t l = 0; l < num_leaves(); ++l) std::ranges::sort(above_[l]);
+  return build_pattern() && factors_.analyze(pattern_, kMaxEntries);
 }
 
 void NodeSystem::number_edges(const LabelGraph& graph) {
-  leaf_edge_pointers_.assign(1, 0);
   for (std::uint32_t l = 0; l < num_leaves(); ++l) {
     for (const NodeId p : graph.parents(graph.leaves()[l])) {
-      leaf_edges_.push_back(static_cast<std::uint32_t>(edges_.size()));
+      leaf_edges_.items.push_back(static_cast<std::uint32_t>(edges_.size()));
       edges_.push_back({l, node_to_place_[p], true});
     }
-    leaf_edge_pointers_.push_back(leaf_edges_.size());
+    leaf_edges_.end_row();
   }
   const auto first_inner = edges_.size();
   for (const NodeId n : place_to_node_) {
@@ -121,14 +113,14 @@ void NodeSystem::number_edges(const LabelGraph& graph) {
       edges_.push_back({node_to_place_[n], node_to_place_[p], false});
     }
   }
-  upper_edges_.resize(edges_.size() - first_inner);
+  upper_edges_.items.resize(edges_.size() - first_inner);
   const auto inner_edges = [&](const auto& visit) {
     for (std::size_t e = first_inner; e < edges_.size(); ++e) {
       visit(std::max(edges_[e].child, edges_[e].parent), static_cast<std::uint32_t>(e));
     }
   };
-  group_by_key(num_inner(), inner_edges, upper_edge_pointers_,
-               [&](std::size_t place, std::uint32_t e) { upper_edges_[place] = e; });
+  group_by_key(num_inner(), inner_edges, upper_edges_.pointers,
+               [&](std::size_t place, std::uint32_t e) { upper_edges_.items[place] = e; });
 }
 
 void NodeSystem::sum_above(std::span<const double> inner, std::span<double> sums) const {
@@ -177,25 +169,24 @@ bool NodeSystem::factorize(std::span<const double> d, std::span<const double> w,
       const auto [leaf, position] = below_[b];
       double value = w[leaf];
       if (!theta.empty()) {
-        for (std::size_t e = leaf_edge_pointers_[leaf]; e < leaf_edge_pointers_[leaf + 1]; ++e) {
-          const std::uint32_t p = edges_[leaf_edges_[e]].parent;
-          if (p == k) value += theta[leaf_edges_[e]];
-          if (p <= k) column_[p] += theta[leaf_edges_[e]];
+        for (const std::uint32_t e : leaf_edges_[leaf]) {
+          const std::uint32_t p = edges_[e].parent;
+          if (p == k) value += theta[e];
+          if (p <= k) column_[p] += theta[e];
         }
       }
       const std::uint32_t* const place = above(leaf).data();
       for (std::uint32_t t = 0; t <= position; ++t) column_[place[t]] += value;
     }
     if (!theta.empty()) {
-      for (std::size_t e = upper_edge_pointers_[k]; e < upper_edge_pointers_[k + 1]; ++e) {
-        const Edge& edge = edges_[upper_edges_[e]];
-        column_[std::min(edge.child, edge.parent)] -= theta[upper_edges_[e]];
+      for (const std::uint32_t e : upper_edges_[k]) {
+        column_[std::min(edges_[e].child, edges_[e].parent)] -= theta[e];
       }
     }
     column_[k] += d[k];
-    for (std::size_t e = pattern_.starts[k]; e < pattern_.starts[k + 1]; ++e) {
-      values_[e] = column_[pattern_.rows[e]];
-      column_[pattern_.rows[e]] = 0;
+    for (std::size_t e = pattern_.pointers[k]; e < pattern_.pointers[k + 1]; ++e) {
+      values_[e] = column_[pattern_.items[e]];
+      column_[pattern_.items[e]] = 0;
     }
   }
   return factors_.factorize(values_);

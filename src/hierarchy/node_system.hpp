@@ -7,6 +7,7 @@
 
 #include "data/csr_operations.hpp"
 #include "margrove/label_graph.hpp"
+#include "numerics/row_lists.hpp"
 #include "numerics/sparse_cholesky.hpp"
 
 namespace margrove::detail {
@@ -29,14 +30,12 @@ class NodeSystem {
   /// called.
   bool fits() const { return fits_; }
   std::size_t num_inner() const { return place_to_node_.size(); }
-  std::size_t num_leaves() const { return pointers_.size() - 1; }
+  std::size_t num_leaves() const { return above_.size(); }
   NodeId node_at(std::size_t place) const { return place_to_node_[place]; }
   NodeId leaf_at(std::size_t leaf) const { return leaves_[leaf]; }
   std::span<const Edge> edges() const { return edges_; }
   /// The places of A(l) without l, ascending; l by its number.
-  std::span<const std::uint32_t> above(std::size_t leaf) const {
-    return std::span(places_).subspan(pointers_[leaf], pointers_[leaf + 1] - pointers_[leaf]);
-  }
+  std::span<const std::uint32_t> above(std::size_t leaf) const { return above_[leaf]; }
 
   /// sums[l] = sum of `inner` over A(l) without l.
   void sum_above(std::span<const double> inner, std::span<double> sums) const;
@@ -62,17 +61,15 @@ class NodeSystem {
 
   std::vector<NodeId> place_to_node_, leaves_;
   std::vector<std::uint32_t> node_to_place_;
-  std::vector<std::size_t> pointers_;
-  std::vector<std::uint32_t> places_;
+  LongRowLists above_;
   struct Entry {
-    std::uint32_t leaf, position;  // places_[pointers_[leaf] + position] is the place
+    std::uint32_t leaf, position;  // above_[leaf][position] is the place
   };
   std::vector<std::size_t> below_pointers_;
   std::vector<Entry> below_;  // the leaves below each place
   std::vector<Edge> edges_;
-  std::vector<std::size_t> leaf_edge_pointers_, upper_edge_pointers_;
-  std::vector<std::uint32_t> leaf_edges_, upper_edges_;  // by leaf; by the higher place of its ends
-  SymmetricPattern pattern_;                             // of S
+  LongRowLists leaf_edges_, upper_edges_;  // by leaf; by the higher place of its ends
+  SymmetricPattern pattern_;               // of S
   SparseCholesky factors_;
   std::vector<double> values_, column_;
   bool fits_ = false;

@@ -10,8 +10,8 @@ constexpr NodeId kNoParent = ~NodeId{0};
 }
 
 PathOperator::PathOperator(const LabelGraph& graph)
-    : graph_(&graph), main_parent_(graph.num_nodes(), kNoParent), pointers_{0} {
-  pointers_.reserve(graph.num_nodes() + std::size_t{1});
+    : graph_(&graph), main_parent_(graph.num_nodes(), kNoParent) {
+  others_.pointers.reserve(graph.num_nodes() + std::size_t{1});
   std::vector<std::size_t> num_ancestors(graph.num_nodes(), 1);
   std::vector<NodeId> stamp(graph.num_nodes(), kNoParent);
   std::vector<NodeId> stack;
@@ -36,12 +36,12 @@ PathOperator::PathOperator(const LabelGraph& graph)
         }
       };
       visit_above(main_parent_[n], [](NodeId) {});
-      const auto first = static_cast<std::ptrdiff_t>(others_.size());
-      for (const NodeId p : parents) visit_above(p, [&](NodeId m) { others_.push_back(m); });
-      std::sort(others_.begin() + first, others_.end());
-      num_ancestors[n] += others_.size() - static_cast<std::size_t>(first);
+      for (const NodeId p : parents) visit_above(p, [&](NodeId m) { others_.items.push_back(m); });
     }
-    pointers_.push_back(others_.size());
+    others_.end_row();
+    const auto others = others_[others_.size() - 1];
+    std::ranges::sort(others);
+    num_ancestors[n] += others.size();
   }
 }
 
@@ -53,7 +53,7 @@ void PathOperator::path_sums(std::span<const double> a, std::span<double> sums,
     const NodeId n = order[place];
     double sum = a[n];
     if (main_parent_[n] != kNoParent) sum += scratch[main_parent_[n]];
-    for (std::size_t k = pointers_[place]; k < pointers_[place + 1]; ++k) sum += a[others_[k]];
+    for (const NodeId m : others_[place]) sum += a[m];
     scratch[n] = sum;
   }
   for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = scratch[graph_->leaves()[k]];
@@ -71,9 +71,7 @@ void PathOperator::leaf_totals(std::span<const double> weights, std::span<double
     if (passed[n] == 0.0) continue;
     totals[n] += passed[n];
     if (main_parent_[n] != kNoParent) passed[main_parent_[n]] += passed[n];
-    for (std::size_t k = pointers_[place]; k < pointers_[place + 1]; ++k) {
-      totals[others_[k]] += passed[n];
-    }
+    for (const NodeId m : others_[place]) totals[m] += passed[n];
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/label_graph.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove::detail {
 
@@ -27,8 +28,7 @@ class PathOperator {
  private:
   const LabelGraph* graph_;
   std::vector<NodeId> main_parent_;  // ~0 for roots
-  std::vector<std::size_t> pointers_;
-  std::vector<NodeId> others_;  // A(n) without n and A(main parent), by place in the order
+  LongRowLists others_;              // A(n) without n and A(main parent), by place in the order
 };
 
 }  // namespace margrove::detail

@@ -14,15 +14,15 @@
 namespace margrove {
 
 struct SharedNormOptions {
-  double gap_tolerance = 1e-6;
+  double gap_tolerance = 1e-6;  // relative, of the weight step on graphs
   int max_iterations = 100000;
 
+  /// No front end shows these options.
   static auto fields() {
+    using O = SharedNormOptions;
     return std::tuple{
-        field("gap_tolerance", &SharedNormOptions::gap_tolerance, positive,
-              "relative gap at which the weight step on graphs stops"),
-        field("max_iterations", &SharedNormOptions::max_iterations, at_least(1),
-              "maximum number of iterations of the weight step on graphs"),
+        field("gap_tolerance", &O::gap_tolerance, positive, {}),
+        field("max_iterations", &O::max_iterations, at_least(1), {}),
     };
   }
 };

@@ -393,13 +393,13 @@ void InteriorPoint::follow_multipliers() {
 // Newton steps from the present point on the conditions with the smaller one of each pair at 0.
 // Returns whether they reach the tolerance; if not, the point is as before.
 bool InteriorPoint::polish(double tolerance, WeightSolution& best) {
-  constexpr int kMostSets = 8;
+  constexpr int kMaxSets = 8;
   const bool follows = program_.rho < 2;
   const int most_steps = follows ? 1 : 5;  // with the same factors
   const Point saved = point_;
   WeightSolution present;
   double of_last_set = std::numeric_limits<double>::infinity();
-  for (int set = 0; set < kMostSets; ++set) {
+  for (int set = 0; set < kMaxSets; ++set) {
     find_residuals();
     if (follows) follow_multipliers();
     set_active_weights();

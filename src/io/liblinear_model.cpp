@@ -172,7 +172,7 @@ struct Header {
   std::size_t columns() const { return is_difference() ? 1 : num_classes; }
 };
 
-constexpr std::uint32_t kMostClasses = 1U << 24U, kMostFeatures = (1U << 31U) - 2;
+constexpr std::uint32_t kMaxClasses = 1U << 24U, kMaxFeatures = (1U << 31U) - 2;
 
 Header read_header(Reader& reader) {
   Header header;
@@ -188,14 +188,14 @@ Header read_header(Reader& reader) {
         reader.fail("solver_type is '", name, "', but must be that of a classifier");
       }
     } else if (key == "nr_class") {
-      header.num_classes = reader.number<std::uint32_t>(key, 2, kMostClasses);
+      header.num_classes = reader.number<std::uint32_t>(key, 2, kMaxClasses);
     } else if (key == "label") {
       constexpr int kAny = std::numeric_limits<int>::max();
       for (std::uint32_t c = 0; c < header.num_classes; ++c) {
         header.labels.push_back(reader.number<int>(key, -kAny - 1, kAny));
       }
     } else if (key == "nr_feature") {
-      header.num_features = reader.number<std::uint32_t>(key, 1, kMostFeatures);
+      header.num_features = reader.number<std::uint32_t>(key, 1, kMaxFeatures);
       has_features = true;
     } else if (key == "bias") {
       header.bias = reader.number<double>(key, -1e30, 1e30);

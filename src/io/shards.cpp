@@ -283,12 +283,12 @@ bool ShardedTraining::train(std::size_t shard, Executor& executor, RunControl& c
 ModelParts ShardedTraining::merge(Executor& executor, RunControl& control) const {
   std::string missing;
   std::size_t num_missing = 0;
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   for (std::size_t s = 0; s < num_shards(); ++s) {
     if (is_taken(path(s))) continue;
-    if (num_missing++ < kMostNamed) missing += concat(missing.empty() ? "" : ", ", s);
+    if (num_missing++ < kMaxNamed) missing += concat(missing.empty() ? "" : ", ", s);
   }
-  if (num_missing > kMostNamed) missing += concat(" and ", num_missing - kMostNamed, " more");
+  if (num_missing > kMaxNamed) missing += concat(" and ", num_missing - kMaxNamed, " more");
   require(num_missing == 0, folder_, ": ", num_missing, " of ", num_shards(),
           " shards are not trained: ", missing);
   // Problems are asked for in their order, and shards have them in the same order.

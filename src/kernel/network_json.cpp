@@ -19,9 +19,9 @@ using Node = NetworkBuilder::Node;
 constexpr int kDeepest = 500;  // so that recursion does not overrun the stack
 // What a short text could make very large: the kernels of a network, the bytes of their names and
 // columns together, and the children of its nodes.
-constexpr std::size_t kMostKernels = 100'000;
-constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20U;
-constexpr std::size_t kMostChildren = 100'000;
+constexpr std::size_t kMaxKernels = 100'000;
+constexpr std::size_t kMaxSpecBytes = std::size_t{8} << 20U;
+constexpr std::size_t kMaxChildren = 100'000;
 
 /// The most objects and lists of the text that are within each other.
 int depth_of(const std::string& text) {
@@ -223,12 +223,12 @@ class Reader {
     return spec.name.size() + spec.file.size() + spec.columns.size() * sizeof(ColumnRange);
   }
   void require_spec_bytes(std::size_t bytes) const {
-    require(bytes <= kMostSpecBytes, source_, ": names and columns of the kernels take more than ",
-            kMostSpecBytes, " bytes");
+    require(bytes <= kMaxSpecBytes, source_, ": names and columns of the kernels take more than ",
+            kMaxSpecBytes, " bytes");
   }
   void count_children(std::size_t more) {
     num_children_ += more;
-    require(num_children_ <= kMostChildren, source_, ": the nodes have more than ", kMostChildren,
+    require(num_children_ <= kMaxChildren, source_, ": the nodes have more than ", kMaxChildren,
             " children");
   }
 
@@ -242,8 +242,8 @@ class Reader {
     };
     count_bytes(family.front());
     const auto multiply = [&](const auto& values, const auto& change) {
-      require(family.size() * values.size() <= kMostKernels, where("kernel '", name, "'"),
-              " stands for more than ", kMostKernels, " kernels");
+      require(family.size() * values.size() <= kMaxKernels, where("kernel '", name, "'"),
+              " stands for more than ", kMaxKernels, " kernels");
       std::vector<KernelSpec> longer;
       bytes = 0;
       for (const auto& spec : family) {
@@ -275,8 +275,8 @@ class Reader {
       for (const auto& range : ranges) {
         require(range.end <= num_columns_, where("kernel '", name, "'"), ": columns ",
                 range.begin + 1, "-", range.end, " must lie within 1-", num_columns_);
-        require(columns.size() + (range.end - range.begin) <= kMostKernels,
-                where("kernel '", name, "'"), " stands for more than ", kMostKernels, " kernels");
+        require(columns.size() + (range.end - range.begin) <= kMaxKernels,
+                where("kernel '", name, "'"), " stands for more than ", kMaxKernels, " kernels");
         for (FeatureId j = range.begin; j < range.end; ++j) columns.push_back(j);
       }
       multiply(columns, [](KernelSpec& spec, FeatureId column) {
@@ -286,8 +286,8 @@ class Reader {
     }
     spec_bytes_ += bytes;
     num_kernels_ += family.size();
-    require(num_kernels_ <= kMostKernels, source_, ": the kernels stand for more than ",
-            kMostKernels, " kernels");
+    require(num_kernels_ <= kMaxKernels, source_, ": the kernels stand for more than ", kMaxKernels,
+            " kernels");
     return family;
   }
 

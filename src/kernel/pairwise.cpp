@@ -11,7 +11,7 @@ namespace {
 
 // The maximum number of columns for which a sparse row is copied to a dense array; with more
 // columns, the rows of a pair are merged.
-constexpr std::size_t kMostScratch = std::size_t{1} << 24;
+constexpr std::size_t kMaxScratch = std::size_t{1} << 24;
 
 MARGROVE_MULTIVERSION
 double dense_dot(const float* x, const float* z, std::size_t n) {
@@ -188,7 +188,7 @@ void ViewRows::check(const KernelSpec& kernel) const {
 }
 
 std::size_t pair_scratch_bytes(std::size_t num_columns) {
-  return num_columns <= kMostScratch ? num_columns * sizeof(float) : 0;
+  return num_columns <= kMaxScratch ? num_columns * sizeof(float) : 0;
 }
 
 void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, const ViewRows& B,
@@ -205,7 +205,7 @@ void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, co
     return;
   }
   const SparseRow x = A.sparse_row(i);
-  if (quantity == PairQuantity::dot && A.num_columns() <= kMostScratch) {
+  if (quantity == PairQuantity::dot && A.num_columns() <= kMaxScratch) {
     scratch.resize(std::max(scratch.size(), A.num_columns()), 0.0F);
     for (std::size_t k = 0; k < x.size(); ++k) scratch[x.columns[k]] = x.values[k];
     for (std::size_t j = 0; j < out.size(); ++j) {

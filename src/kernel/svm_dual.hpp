@@ -26,16 +26,16 @@ namespace margrove {
 struct SvmOptions {
   double C = 1.0;
   double tolerance = 1e-3;  // of max G over the u_i that may fall - min G over those that may rise
-  std::int64_t max_iterations = 100'000'000;
-  bool shrinking = true;
+  std::int64_t max_iterations = 100'000'000;  // steps on pairs of variables
+  bool shrinking = true;                      // remove variables at a bound that cannot move
 
+  /// No front end shows these options.
   static auto fields() {
+    using O = SvmOptions;
     return std::tuple{
-        field("C", &SvmOptions::C, positive, "loss weight"),
-        field("tolerance", &SvmOptions::tolerance, positive, "largest violation of optimality"),
-        field("max_iterations", &SvmOptions::max_iterations, at_least(1),
-              "maximum number of steps on pairs of variables"),
-        field("shrinking", &SvmOptions::shrinking, "remove variables at a bound that cannot move"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_iterations", &O::max_iterations, at_least(1), {}),
     };
   }
 };

@@ -30,7 +30,7 @@ bool ClosureRelaxation::settle(const LabelSetCore& core) {
 
 void ClosureRelaxation::start(const LabelSetCore& core) {
   core_ = &core;
-  closure_.set_graph(core.parents.pointers, core.parents.items);
+  closure_.set_graph(core.parents);
   double scale = 0;
   for (std::uint32_t k = 0; k < core.size(); ++k) scale += std::fabs(core.weight[k]);
   tolerance_ = 1e-13 * scale;
@@ -111,8 +111,8 @@ void ClosureRelaxation::penalise() {
 // becoming worth selecting.
 void ClosureRelaxation::tighten(double& value) {
   const auto& core = *core_;
-  constexpr int kMostRounds = 20;
-  for (int round = 0; round < kMostRounds && value > best_value_ + tolerance_; ++round) {
+  constexpr int kMaxRounds = 20;
+  for (int round = 0; round < kMaxRounds && value > best_value_ + tolerance_; ++round) {
     double gained = 0;
     for (std::uint32_t k = core.size(); k-- > 0;) {
       if (!z_[k] || core.grounded[k] || has_selected_child(z_, k)) continue;

@@ -143,14 +143,14 @@ bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const 
 // Raises one cut after the other. The nodes of a cut may push flow to demands above them. A node
 // that can take nothing is tight; the next cut lies beyond the tight nodes.
 double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, double most) {
-  constexpr int kMostSteps = 200;
+  constexpr int kMaxSteps = 200;
   constexpr double kWorthwhile = 0.002;  // the least rise per step, as a share of `most`
   tight_.assign(p.size(), 0);
   open_.assign(p.is_terminal.begin(), p.is_terminal.end());
   find_below(p, k);
   const bool near_root = cuts_near_root(p, k);
   double raised = 0;
-  for (int step = 0; step < kMostSteps && most - raised > tolerance_; ++step) {
+  for (int step = 0; step < kMaxSteps && most - raised > tolerance_; ++step) {
     if (!(near_root ? find_upper_cut(p, k) : find_lower_cut(p, k))) break;
     closure_.start_journal();
     const double wanted = k == kProblemRoot ? most - raised : closure_.pull(k, most - raised);

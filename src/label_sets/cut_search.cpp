@@ -219,7 +219,7 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
                                    {true, true, Side::lower}};
   keep_.assign(p.size(), 1);
   active_.assign(p.size(), 1);
-  closure_.set_graph(p.parents.pointers, p.parents.items);
+  closure_.set_graph(p.parents);
   std::size_t num_kept = p.terminals.size();
   double upper = 0;
   for (const auto& attempt : kAttempts) {

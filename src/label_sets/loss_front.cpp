@@ -20,14 +20,8 @@ constexpr std::uint32_t pack(std::uint32_t loss, std::uint32_t kind) { return 4 
 
 LossFront::LossFront(const LabelGraph& tree) : num_nodes_(tree.num_nodes()) {
   require_tree(tree, "loss front");
-  child_pointers_.push_back(0);
-  for (NodeId n = 0; n < num_nodes_; ++n) {
-    const auto below = tree.children(n);
-    children_.insert(children_.end(), below.begin(), below.end());
-    child_pointers_.push_back(children_.size());
-  }
-  children_.insert(children_.end(), tree.roots().begin(), tree.roots().end());
-  child_pointers_.push_back(children_.size());
+  for (NodeId n = 0; n < num_nodes_; ++n) children_.append_row(tree.children(n));
+  children_.append_row(tree.roots());
   order_.assign(tree.topological_order().rbegin(), tree.topological_order().rend());
 }
 
@@ -44,7 +38,7 @@ std::span<const double> LossFront::solve(std::span<const double> scores, std::sp
   for (const NodeId n : t) std::swap(w.without_[n], w.is_wrong_[n]);
   for (const NodeId n : order_) {
     const std::uint32_t is_wrong = w.is_wrong_[n];
-    if (children(n).empty()) {
+    if (children_[n].empty()) {
       w.merged_.assign(1, 0.0);
     } else {
       merge_children(n, w);
@@ -65,7 +59,7 @@ void LossFront::merge_children(std::uint32_t n, Workspace& w) const {
   std::uint32_t none = 0;  // loss of choosing nothing among the children so far
   auto& next = w.next_;
   w.merged_.clear();  // no children yet, so no non-empty choice
-  for (const NodeId c : children(n)) {
+  for (const NodeId c : children_[n]) {
     const auto& with = w.with_[c];
     const std::uint32_t out = w.without_[c];
     const std::size_t before = w.merged_.size();
@@ -104,14 +98,14 @@ void LossFront::collect(std::uint32_t loss, const Workspace& workspace,
   while (!open.empty()) {
     const auto [n, below] = open.back();
     open.pop_back();
-    const auto siblings = children(n);
+    const auto siblings = children_[n];
     std::uint32_t left = below;
     for (std::size_t k = siblings.size(); k-- > 0;) {
       const NodeId c = siblings[k];
       const std::uint32_t packed = workspace.how_[c][left], kind = packed % 4, part = packed / 4;
       if (kind != kOnlyOthers) {
         nodes.push_back(c);
-        if (!children(c).empty()) open.emplace_back(c, part - workspace.is_wrong_[c]);
+        if (!children_[c].empty()) open.emplace_back(c, part - workspace.is_wrong_[c]);
       }
       if (kind == kOnlyThis) break;
       left -= part;

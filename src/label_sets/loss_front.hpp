@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "margrove/label_graph.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove {
 
@@ -42,16 +43,11 @@ class LossFront {
   void collect(std::uint32_t loss, const Workspace& workspace, std::vector<NodeId>& nodes) const;
 
  private:
-  std::span<const NodeId> children(std::uint32_t n) const {
-    return std::span(children_).subspan(child_pointers_[n],
-                                        child_pointers_[n + 1] - child_pointers_[n]);
-  }
   void merge_children(std::uint32_t n, Workspace& workspace) const;
 
   std::uint32_t num_nodes_;
-  std::vector<std::size_t> child_pointers_;  // node num_nodes_ stands above the roots
-  std::vector<NodeId> children_;
-  std::vector<NodeId> order_;  // children first
+  detail::LongRowLists children_;  // node num_nodes_ stands above the roots
+  std::vector<NodeId> order_;      // children first
 };
 
 }  // namespace margrove

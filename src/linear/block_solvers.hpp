@@ -23,11 +23,11 @@ struct BlockProblem {
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
-  /// The value of the last column if it is the same in all rows and there is no start or prior for
-  /// the weights, otherwise 0.
+  /// The value of the last column if it is the same in all rows and the weights start from zero,
+  /// otherwise 0.
   double constant_column = 0;
   /// The value of the last column, the same in all rows, if its weights are not regularised;
-  /// otherwise 0. There is no prior then.
+  /// otherwise 0.
   double free_intercept = 0;
 };
 
@@ -41,10 +41,9 @@ using LaneOutput = LabelFit;
 
 /// Reused from block to block by one worker.
 struct BlockScratch {
-  std::vector<Lanes> prior_scores;  // set by the caller; empty: no prior
-  std::vector<Lanes> weights;       // by feature
-  std::vector<Lanes> scores;        // by row
-  RowScores above;                  // for the working sets
+  std::vector<Lanes> weights;  // by feature
+  std::vector<Lanes> scores;   // by row
+  RowScores above;             // for the working sets
   CompactRows compact;
   std::vector<double> v;               // one label's weights, by compact column
   std::vector<std::uint16_t> members;  // bit l of entry i: row i is in lane l's working set

@@ -11,7 +11,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr int kMostSystems = 200;
+constexpr int kMaxSystems = 200;
 constexpr double kArmijo = 1e-4;
 constexpr double kSmallestStep = 1e-10;
 
@@ -93,7 +93,7 @@ class DenseNewton {
 template <class Loss>
 void solve_dense_newton(const LabelRows& rows, BestWeights& best, RunControl& control) {
   DenseNewton<Loss> newton(rows);
-  for (int system = 0; system < kMostSystems && best.may_go_on(control); ++system) {
+  for (int system = 0; system < kMaxSystems && best.may_go_on(control); ++system) {
     const bool moved = newton.step();
     if (best.offer(newton.weights(), newton.dual()) || !moved) break;
   }

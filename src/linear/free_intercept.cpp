@@ -42,8 +42,8 @@ double best_squared_hinge_shift(std::span<const ScoredRow> rows) {
   double low = breakpoint(*std::min_element(rows.begin(), rows.end(), is_before));
   double high = breakpoint(*std::max_element(rows.begin(), rows.end(), is_before));
   double shift = std::clamp(0.0, low, high);
-  constexpr int kMostSteps = 100;
-  for (int step = 0; step < kMostSteps; ++step) {
+  constexpr int kMaxSteps = 100;
+  for (int step = 0; step < kMaxSteps; ++step) {
     double slope = 0, curvature = 0;
     for (const ScoredRow& row : rows) {
       const double y = row.positive ? 1.0 : -1.0;

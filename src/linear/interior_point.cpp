@@ -1,5 +1,5 @@
 // Hinge, one label: Mehrotra's predictor-corrector method on the dual (Nocedal and Wright (2006),
-// algorithm 16.4). With Z = the rows y_k x_k and q_k = 1 - y_k s_k,
+// algorithm 16.4). With Z = the rows y_k x_k and q_k = 1,
 //
 //   min_a  1/2 |Z'a|^2 - q.a,  0 <= a_k <= C_k,      v = Z'a,  g = Z v - q
 //
@@ -23,7 +23,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr int kMostCentralSystems = 100;
+constexpr int kMaxCentralSystems = 100;
 constexpr double kToBoundary = 0.995;  // share of the longest feasible step
 constexpr double kSmallestCentralStep = 1e-10;
 
@@ -54,9 +54,7 @@ class InteriorPoint {
 
   double dual() const {
     double value = 0;
-    for (std::size_t k = 0; k < n_; ++k) {
-      value += a_[k] * (1.0 - rows_.sign(k) * rows_.prior_score(k));
-    }
+    for (std::size_t k = 0; k < n_; ++k) value += a_[k];
     // At v = 0 and m = 0, where phi - a m is a.
     const double half_norm = rows_.half_norm(combined_);
     return value - half_norm - rows_.balancing_gap(a_, a_, std::sqrt(2 * half_norm));
@@ -104,9 +102,7 @@ class InteriorPoint {
     for (std::size_t k = 0; k < n_; ++k) a_[k] = 0.5 * rows_.cost(k);
     rows_.combine(a_, combined_);
     double linear = 0, square = 0;
-    for (std::size_t k = 0; k < n_; ++k) {
-      linear += a_[k] * (1.0 - rows_.sign(k) * rows_.prior_score(k));
-    }
+    for (std::size_t k = 0; k < n_; ++k) linear += a_[k];
     square = 2 * rows_.half_norm(combined_);
     const double factor = std::clamp(linear / std::max(square, 1e-300), 1e-3, 1.0);
     for (double& each : a_) each *= factor;
@@ -149,8 +145,7 @@ class InteriorPoint {
     dv_ = system_.solve(right_);
     rows_.margins(dv_, scratch_);
     for (std::size_t k = 0; k < n_; ++k) {
-      const double along = scratch_[k] - rows_.sign(k) * rows_.prior_score(k);
-      da_[k] = theta_[k] * (h_[k] - along);
+      da_[k] = theta_[k] * (h_[k] - scratch_[k]);
       dz_[k] = (low(k) - z_[k] * da_[k]) / a_[k] - z_[k];
       du_[k] = (high(k) + u_[k] * da_[k]) / room(k) - u_[k];
     }
@@ -185,7 +180,7 @@ class InteriorPoint {
 void solve_interior_point(const LabelRows& rows, BestWeights& best, RunControl& control,
                           LabelDuals& duals) {
   InteriorPoint point(rows);
-  for (int system = 0; system < kMostCentralSystems && best.may_go_on(control); ++system) {
+  for (int system = 0; system < kMaxCentralSystems && best.may_go_on(control); ++system) {
     if (!point.step() || best.offer(point.weights(), point.dual())) break;
   }
   duals = {};

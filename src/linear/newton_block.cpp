@@ -1,4 +1,4 @@
-// Squared hinge and logistic for up to sixteen labels. With s_i = p.x_i and f_i = s_i + v.x_i
+// Squared hinge and logistic for up to sixteen labels. With f_i = v.x_i
 //
 //   primal    P(v) = 1/2 |v|^2 + sum_i C_i l(y_i f_i)
 //   gradient  g = v - sum_i a_i y_i x_i,                a_i = -C_i l'(y_i f_i)
@@ -28,8 +28,8 @@ namespace margrove::detail {
 namespace {
 
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
-constexpr int kMostProducts = 50;   // per system
-constexpr std::size_t kMostFactorised = 400;
+constexpr int kMaxProducts = 50;    // per system
+constexpr std::size_t kMaxFactorised = 400;
 constexpr double kBlockArmijo = 1e-4;
 constexpr double kLeastCurvature = 1e-8;  // of a free intercept
 constexpr double kRounding = 2e-7;        // of the float32 scores, relative to the objective
@@ -62,7 +62,7 @@ class BlockNewton {
   void run() {
     if (problem_.constant_column != 0) start_at_base_rates();
     if (is_free()) set_one_sided();
-    score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
+    score_rows(problem_.X, scratch_.weights, scratch_.scores);
     primal_ =
         linearise(regularised(squared_norms(scratch_.weights), scratch_.weights), scratch_.scores);
     for (std::size_t l = 0; l < inputs_.size(); ++l) {
@@ -191,7 +191,7 @@ class BlockNewton {
   /// With few columns, all of them full, and few rows of positive curvature, building H takes less
   /// time than products with it.
   bool factorises() const {
-    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
+    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMaxFactorised &&
            problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
   }
 
@@ -247,7 +247,7 @@ class BlockNewton {
     LaneSums rz = step_along(Lanes{}, system_);
     for (std::size_t l = 0; l < kLanes; ++l) first[l] = rz.at[l];
     int products = 0;
-    for (; products < kMostProducts; ++products) {
+    for (; products < kMaxProducts; ++products) {
       const auto open = [&](std::size_t l) {
         return rz.at[l] > kResidual * kResidual * first[l] && rz.at[l] > 0;
       };
@@ -278,7 +278,7 @@ class BlockNewton {
     std::fill_n(lengths.at, kLanes, 1.0F);
     for (int halvings = 0;; ++halvings) {
       const LaneSums squared_weights = move_along(scratch_.weights, lengths, system_, new_weights_);
-      score_rows(problem_.X, new_weights_, scratch_.prior_scores, new_scores_);
+      score_rows(problem_.X, new_weights_, new_scores_);
       const Sums objectives = linearise(regularised(squared_weights, new_weights_), new_scores_);
       bool accepted = true;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {

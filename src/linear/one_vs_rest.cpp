@@ -61,21 +61,6 @@ void check_input(const CsrView& X, const LabelSets& labels, std::uint32_t num_la
             extras.start_weights->num_nodes(), ", but must be ", X.num_columns(), " x ",
             num_labels);
   }
-  if (extras.prior == nullptr) return;
-  require(!extras.free_intercept, "one_vs_rest: there is a prior, but the intercept is free");
-  require(extras.prior->num_features() == X.num_columns(), "one_vs_rest: the prior has ",
-          extras.prior->num_features(), " features, but must have ", X.num_columns());
-  if (extras.prior_nodes.empty()) {
-    require(extras.prior->num_nodes() == num_labels, "one_vs_rest: the prior has ",
-            extras.prior->num_nodes(), " nodes, but must have ", num_labels);
-    return;
-  }
-  require(extras.prior_nodes.size() == num_labels, "one_vs_rest: ", extras.prior_nodes.size(),
-          " prior nodes, but must be ", num_labels);
-  for (std::size_t l = 0; l < num_labels; ++l) {
-    require(extras.prior_nodes[l] < extras.prior->num_nodes(), "one_vs_rest: prior node of label ",
-            l, " is ", extras.prior_nodes[l], ", but must be < ", extras.prior->num_nodes());
-  }
 }
 
 using namespace detail;
@@ -203,7 +188,6 @@ class Training {
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
-        prior_(extras.prior, used_),
         start_weights_(extras.start_weights, used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
@@ -216,7 +200,7 @@ class Training {
                 .tolerance = options.tolerance,
                 .max_passes = options.max_passes,
                 .seed = options.seed};
-    if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
+    if (!start_weights_) problem_.constant_column = constant_column(problem_.X);
     if (extras.free_intercept) {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
@@ -258,16 +242,6 @@ class Training {
       inputs.push_back({label, positives_[label],
                         extras_.start_duals.empty() ? nullptr : &extras_.start_duals[label]});
     }
-    scratch.prior_scores.clear();
-    if (prior_) {
-      scratch.weights.assign(problem_.X.num_columns(), Lanes{});
-      for (std::size_t l = 0; l < labels.size(); ++l) {
-        prior_.read(extras_.prior_nodes.empty() ? labels[l] : extras_.prior_nodes[labels[l]], l,
-                    scratch.weights);
-      }
-      scratch.prior_scores.resize(problem_.X.num_rows());
-      score_rows(problem_.X, scratch.weights, {}, scratch.prior_scores);
-    }
     scratch.weights.assign(problem_.X.num_columns(), Lanes{});
     std::vector<LaneOutput> outputs(labels.size());
     BlockProblem first = problem_;
@@ -284,7 +258,7 @@ class Training {
     }
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
       if (!is_above_tolerance(outputs[l].fit)) continue;
-      solve_second_order(problem_, inputs[l], scratch.prior_scores, l, share, outputs[l]);
+      solve_second_order(problem_, inputs[l], share, outputs[l]);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
       for (FeatureId& j : outputs[l].weights.features) j = used_.original()[j];
@@ -337,7 +311,6 @@ class Training {
   std::vector<std::vector<std::uint32_t>> positives_;
   std::vector<double> norms_;
   std::vector<float> costs_;
-  NodeReader prior_;
   NodeReader start_weights_;
   BlockProblem problem_;
   bool use_newton_ = false;

@@ -21,18 +21,16 @@ namespace margrove {
 struct OneVsRestOptions {
   PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  std::uint64_t seed = 0;
+  double tolerance = 1e-3;  // relative duality gap at which training of a label stops
+  int max_passes = 1000;    // over the rows for one label
+  std::uint64_t seed = 0;   // of the order of the coordinates
+  /// No front end shows these options.
   static auto fields() {
+    using O = OneVsRestOptions;
     return std::tuple{
-        field("loss", &OneVsRestOptions::loss, "loss of each row's margin"),
-        field("C", &OneVsRestOptions::C, positive, "weight of the loss against 1/2 |w|^2"),
-        field("tolerance", &OneVsRestOptions::tolerance, positive,
-              "relative duality gap at which training of a label stops"),
-        field("max_passes", &OneVsRestOptions::max_passes, at_least(1),
-              "maximum number of passes over the rows for one label"),
-        field("seed", &OneVsRestOptions::seed, at_least(0), "seed of the order of the coordinates"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
     };
   }
 };
@@ -51,7 +49,7 @@ struct SparseWeights {
 /// What training finds for one label. As long as the label is not trained, `fit.dual` is -infinity.
 struct LabelFit {
   BinaryFit fit;
-  SparseWeights weights;  // w, or w minus its prior
+  SparseWeights weights;
   LabelDuals duals;
 };
 
@@ -59,25 +57,21 @@ struct LabelFit {
 struct OneVsRestExtras {
   /// C_i = C * row_weights[i]; empty: all 1.
   std::span<const double> row_weights = {};
-  /// Label l is regularised towards column prior_nodes[l] of `prior` instead of zero (HR: the
-  /// parent's weights). prior_nodes empty: column l. Null: zero.
-  const WeightMatrix* prior = nullptr;
-  std::span<const std::uint32_t> prior_nodes = {};
   /// Warm starts, one per label. Solvers of the dual use `start_duals` (clipped to their box) and
-  /// Newton's method uses `start_weights` (the difference from the prior, as returned); the other
-  /// one is ignored, so that both may be given. Empty or null: zero.
+  /// Newton's method uses `start_weights`; the other one is ignored, so that both may be given.
+  /// Empty or null: zero.
   std::span<const LabelDuals> start_duals = {};
   const WeightMatrix* start_weights = nullptr;
   /// The weights of the last column, which must be the same in all rows, are not regularised. Its
   /// value does not change the answer, but it sets the length of proximal steps: about the norm of
-  /// a row is right for hinge, more for logistic loss. There must be no prior.
+  /// a row is right for hinge, more for logistic loss.
   bool free_intercept = false;
   /// Return the dual variables where the dual is solved.
   bool keep_duals = false;
 };
 
 struct OneVsRestFit {
-  /// w_l, or w_l minus its prior: num_columns x num_labels, in whichever storage is smaller.
+  /// num_columns x num_labels, in whichever storage is smaller.
   WeightMatrix weights;
   std::vector<BinaryFit> labels;  // primal, dual, passes, stop: one per label
   std::vector<LabelDuals> duals;  // empty unless keep_duals
@@ -87,7 +81,7 @@ struct OneVsRestFit {
   double relative_gap() const { return primal > 0 ? (primal - dual) / primal : 0.0; }
 };
 
-/// For each label l in [0, num_labels): min_w 1/2 |w - p_l|^2 + C sum_i loss(y_il w.x_i), y_il = +1
+/// For each label l in [0, num_labels): min_w 1/2 |w|^2 + C sum_i loss(y_il w.x_i), y_il = +1
 /// if l is in the set of row i and -1 otherwise. X has its intercept column already
 /// (with_intercept). A label without rows is trained on negatives only.
 ///

@@ -10,8 +10,8 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kMostColumns = 1000;  // of the systems
-constexpr double kDenseShare = 0.25;        // of the cells; passes over sparser rows are cheap
+constexpr std::size_t kMaxColumns = 1000;  // of the systems
+constexpr double kDenseShare = 0.25;       // of the cells; passes over sparser rows are cheap
 constexpr int kFewestPasses = 100;
 constexpr int kPassesPerColumn = 3;  // of coordinate descent, as long as some 25 systems
 constexpr Eigen::Index kBlock = 64;  // rows that are added to the system together
@@ -21,7 +21,7 @@ constexpr Eigen::Index kBlock = 64;  // rows that are added to the system togeth
 int passes_before_second_order(std::size_t num_rows, std::size_t num_used_columns,
                                std::size_t num_nonzeros, int max_passes) {
   const double cells = static_cast<double>(num_rows) * static_cast<double>(num_used_columns);
-  if (num_used_columns > kMostColumns || cells == 0 ||
+  if (num_used_columns > kMaxColumns || cells == 0 ||
       static_cast<double>(num_nonzeros) < kDenseShare * cells) {
     return 0;
   }
@@ -35,8 +35,7 @@ double second_order_bytes(std::size_t num_rows, std::size_t num_columns) {
   return 8.0 * (2 * columns * columns + kBlock * columns + 8 * columns + 20 * rows);
 }
 
-LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
-                     std::span<const Lanes> prior_scores, std::size_t lane)
+LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input)
     : X_(problem.X), intercept_(problem.free_intercept) {
   std::vector<bool> is_positive(X_.num_rows(), false);
   for (const std::uint32_t i : input.positives) is_positive[i] = true;
@@ -45,7 +44,6 @@ LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
     rows_.push_back(i);
     signs_.push_back(is_positive[i] ? 1.0 : -1.0);
     costs_.push_back(problem.costs[i]);
-    prior_scores_.push_back(prior_scores.empty() ? 0.0 : prior_scores[i].at[lane]);
     if (intercept_ == 0) continue;
     const double square = problem.squared_norms[i] - intercept_ * intercept_;
     norms_.push_back(std::sqrt(std::max(0.0, square)));
@@ -53,7 +51,7 @@ LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
 }
 
 void LabelRows::margins(std::span<const double> v, std::span<double> m) const {
-  for (std::size_t k = 0; k < size(); ++k) m[k] = signs_[k] * (prior_scores_[k] + dot(x(k), v));
+  for (std::size_t k = 0; k < size(); ++k) m[k] = signs_[k] * dot(x(k), v);
 }
 
 void LabelRows::combine(std::span<const double> a, std::span<double> v) const {
@@ -161,10 +159,9 @@ bool BestWeights::may_go_on(RunControl& control) {
   return true;
 }
 
-void solve_second_order(const BlockProblem& problem, const LaneInput& input,
-                        std::span<const Lanes> prior_scores, std::size_t lane, RunControl& control,
+void solve_second_order(const BlockProblem& problem, const LaneInput& input, RunControl& control,
                         LaneOutput& output) {
-  const LabelRows rows(problem, input, prior_scores, lane);
+  const LabelRows rows(problem, input);
   output.fit.stop = Stop::converged;
   BestWeights best(rows, problem, output);
   visit_point_loss(problem.loss, [&]<class Loss>(Loss) {

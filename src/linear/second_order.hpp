@@ -3,7 +3,7 @@
 // and conjugate gradients need few passes where all columns have about the same scale, and very
 // many where they do not; Cholesky's method does not depend on the scales.
 //
-//   primal   min_v  1/2 |v|^2 + sum_i C_i loss(y_i (s_i + v.x_i))
+//   primal   min_v  1/2 |v|^2 + sum_i C_i loss(y_i v.x_i)
 //
 // Hinge: interior_point.cpp. Squared hinge and logistic: dense_newton.cpp.
 
@@ -25,10 +25,9 @@ int passes_before_second_order(std::size_t num_rows, std::size_t num_used_column
 double second_order_bytes(std::size_t num_rows, std::size_t num_columns);
 
 /// Improves `output`, which another solver has left above the tolerance: keeps the weights of the
-/// lower objective and the larger dual value. `prior_scores`: s_i by lane; empty: 0. The passes of
-/// both count, one for each system. Ends when rounding does not let the gap shrink.
-void solve_second_order(const BlockProblem& problem, const LaneInput& input,
-                        std::span<const Lanes> prior_scores, std::size_t lane, RunControl& control,
+/// lower objective and the larger dual value. The passes of both count, one for each system. Ends
+/// when rounding does not let the gap shrink.
+void solve_second_order(const BlockProblem& problem, const LaneInput& input, RunControl& control,
                         LaneOutput& output);
 
 }  // namespace margrove::detail

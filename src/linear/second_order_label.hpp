@@ -11,18 +11,16 @@
 
 namespace margrove::detail {
 
-/// y_i, C_i and s_i of the rows with C_i > 0.
+/// y_i and C_i of the rows with C_i > 0.
 class LabelRows {
  public:
-  LabelRows(const BlockProblem& problem, const LaneInput& input,
-            std::span<const Lanes> prior_scores, std::size_t lane);
+  LabelRows(const BlockProblem& problem, const LaneInput& input);
   std::size_t size() const { return rows_.size(); }
   std::size_t num_columns() const { return X_.num_columns(); }
   SparseRow x(std::size_t k) const { return X_.row(rows_[k]); }
   std::uint32_t row(std::size_t k) const { return rows_[k]; }
   double sign(std::size_t k) const { return signs_[k]; }
   double cost(std::size_t k) const { return costs_[k]; }
-  double prior_score(std::size_t k) const { return prior_scores_[k]; }
   /// The columns whose weights are regularised: all, or all but the last one.
   std::size_t num_regularised() const { return num_columns() - (intercept_ != 0 ? 1 : 0); }
   double intercept() const { return intercept_; }  // value of the last column if it is free, or 0
@@ -32,7 +30,7 @@ class LabelRows {
   /// `losses`: phi_k(a_k) - a_k m_k. O(rows).
   double balancing_gap(std::span<const double> a, std::span<const double> losses,
                        double residual) const;
-  /// m_k = y_k (s_k + v.x_k). O(nonzeros).
+  /// m_k = y_k v.x_k. O(nonzeros).
   void margins(std::span<const double> v, std::span<double> m) const;
   /// v = sum_k a_k y_k x_k. O(nonzeros).
   void combine(std::span<const double> a, std::span<double> v) const;
@@ -40,7 +38,7 @@ class LabelRows {
  private:
   CsrView X_;
   std::vector<std::uint32_t> rows_;
-  std::vector<double> signs_, costs_, prior_scores_, norms_;
+  std::vector<double> signs_, costs_, norms_;
   double intercept_ = 0;
 };
 

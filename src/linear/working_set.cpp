@@ -1,18 +1,18 @@
 // Hinge and squared hinge for up to sixteen labels. Each label is solved on a working set (its own
-// rows and negatives with loss) by dual coordinate descent. Working sets grow from a pool of rows
+// rows and negatives with loss) by dual coordinate descent. Working sets grow from candidate rows
 // that the labels share: at first the rows most similar to those of a label, later also rows with
-// loss. When no label gains from the pool any longer, one pass scores all rows for all labels,
-// which gives the exact primal values and the rows that the pool lacks.
+// loss. When all labels have converged on the candidates, one pass scores all rows for all labels,
+// which gives the exact primal values and the candidates that are missing.
 //
-// With the intercept below -1, nearly all negatives have no loss and never enter the pool. The cost
+// With the intercept below -1, nearly all negatives have no loss and are never candidates. The cost
 // of a label is then that of its hard rows and a sixteenth of a few passes. The dual variables
 // outside the working set are zero, which is feasible, so that primal - dual bounds the error on
 // all rows.
 //
 // A free intercept (free_intercept.hpp) is a shift of all scores, which the scoring of all rows
-// sets to its best value; there is no pool then. During descent the intercept's column moves it,
-// regularised around that value; afterwards the dual variables are made feasible, which removes the
-// column's part.
+// sets to its best value; there are no candidates then. During descent the intercept's column moves
+// it, regularised around that value; afterwards the dual variables are made feasible, which removes
+// the column's part.
 
 #include <algorithm>
 #include <cmath>
@@ -29,15 +29,15 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kSmallestGrowth = 48;  // rows per round
-constexpr std::size_t kSample = 4096;        // rows from which quantiles of scores are read
-constexpr std::size_t kSmallestPool = 1000;  // rows per label,
-constexpr std::size_t kPoolPerRow = 32;      // and per row of the label, if that is more
-constexpr double kLargestPool = 0.4;         // of all rows; a larger one saves nothing
-constexpr double kPoolTolerance = 0.5;       // of the tolerance: for gaps on the pool
-constexpr double kHopelessLoss = 4;          // of the tolerance: loss outside that ends no training
+constexpr std::size_t kSmallestGrowth = 48;    // rows per round
+constexpr std::size_t kSample = 4096;          // rows from which quantiles of scores are read
+constexpr std::size_t kMinCandidates = 1000;   // per label,
+constexpr std::size_t kCandidatesPerRow = 32;  // and per row of the label, if that is more
+constexpr double kMaxCandidates = 0.4;         // of all rows; more save nothing
+constexpr double kCandidateTolerance = 0.5;    // of the tolerance: for gaps on the candidates
+constexpr double kFarLoss = 4;  // of the tolerance: loss outside that ends no training
 constexpr double kFirstViolation = 0.3;
-constexpr double kSharpening = 0.3;
+constexpr double kTightening = 0.3;
 constexpr double kSmallestViolation = 1e-13;
 
 struct Candidate {
@@ -53,8 +53,8 @@ struct Lane {
   double intercept = 0.0;  // if it is free: part of all scores
   std::int64_t steps = 0;  // coordinates visited and rows scored
   double violation_tolerance = kFirstViolation;
-  bool settled = false;   // gains nothing from the pool
-  bool is_exact = false;  // the last scoring of all rows has found all rows with loss
+  bool converged = false;  // on the candidates, or nothing moves
+  bool is_exact = false;   // the last scoring of all rows has found all rows with loss
   bool done = false;
 };
 
@@ -91,7 +91,7 @@ class WorkingSets {
   }
 
   void run() {
-    bool warm = !scratch_.prior_scores.empty();
+    bool warm = false;
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       lanes_[l].random = Random(problem_.seed, inputs_[l].label);
       if (problem_.free_intercept != 0) lanes_[l].intercept = -1.0;
@@ -100,7 +100,7 @@ class WorkingSets {
     }
     if (!warm) begin_with_similar_negatives();
     while (!all_done()) {
-      settle_on_pool();
+      solve_on_candidates();
       score_all();
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
         if (!lanes_[l].done) certify(l);
@@ -122,9 +122,7 @@ class WorkingSets {
     const auto bit = static_cast<std::uint16_t>(1U << l);
     if (cost <= 0 || (scratch_.members[row] & bit) != 0) return;
     scratch_.members[row] = static_cast<std::uint16_t>(scratch_.members[row] | bit);
-    const double prior = scratch_.prior_scores.empty() ? lanes_[l].intercept
-                                                       : double{scratch_.prior_scores[row].at[l]};
-    lanes_[l].rows.push_back({row, sign, cost, prior, a});
+    lanes_[l].rows.push_back({row, sign, cost, lanes_[l].intercept, a});
   }
 
   void begin_with_positives(std::size_t l) {
@@ -154,45 +152,45 @@ class WorkingSets {
         }
       }
     }
-    score_sample({});
+    score_sample();
     Lanes thresholds = all_lanes(kHighest);
-    for (std::size_t l = 0; l < lanes_.size(); ++l) thresholds.at[l] = score_of_pool(l);
-    score(costly_, {}, thresholds);
-    enlarge_pool();
+    for (std::size_t l = 0; l < lanes_.size(); ++l) thresholds.at[l] = candidate_threshold(l);
+    score(costly_, thresholds);
+    add_candidates();
     for (std::size_t l = 0; l < lanes_.size(); ++l) grow(l);
     std::fill(scratch_.weights.begin(), scratch_.weights.end(), Lanes{});
   }
 
-  /// Solves the labels and lets their working sets grow from the pool until none gains from it.
-  /// With no pool they are solved once.
-  void settle_on_pool() {
-    for (Lane& lane : lanes_) lane.settled = lane.done;
+  /// Solves the labels and lets their working sets grow from the candidates until all have
+  /// converged on these. Without candidates they are solved once.
+  void solve_on_candidates() {
+    for (Lane& lane : lanes_) lane.converged = lane.done;
     while (true) {
       Lanes thresholds = all_lanes(kHighest);
-      bool is_settled = true;
+      bool all_converged = true;
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
-        if (lanes_[l].settled) continue;
+        if (lanes_[l].converged) continue;
         solve_inside(l);
         thresholds.at[l] = -1.0F;
-        is_settled = false;
+        all_converged = false;
       }
-      if (is_settled || pool_.empty() || !control_.proceed()) return;
-      score(pool_, scratch_.prior_scores, thresholds);
+      if (all_converged || candidates_.empty() || !control_.proceed()) return;
+      score(candidates_, thresholds);
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
-        if (!lanes_[l].settled) settle(l);
+        if (!lanes_[l].converged) grow_unless_converged(l);
       }
     }
   }
 
-  void settle(std::size_t l) {
+  void grow_unless_converged(std::size_t l) {
     Lane& lane = lanes_[l];
-    lane.steps += std::ssize(pool_);
+    lane.steps += std::ssize(candidates_);
     const double primal = lane.inside.primal + loss_outside(lane);
     const double gap = primal - lane.inside.dual;
-    lane.settled = gap <= kPoolTolerance * problem_.tolerance * primal || is_stuck(lane) ||
-                   passes(lane) >= problem_.max_passes;
-    if (lane.settled) return;
-    sharpen(lane, gap);
+    lane.converged = gap <= kCandidateTolerance * problem_.tolerance * primal || is_stuck(lane) ||
+                     passes(lane) >= problem_.max_passes;
+    if (lane.converged) return;
+    tighten(lane, gap);
     grow(l);
   }
 
@@ -246,9 +244,8 @@ class WorkingSets {
   }
 
   /// Finds the rows above the thresholds, by label; those of its working set are left out.
-  void score(std::span<const std::uint32_t> rows, std::span<const Lanes> start,
-             const Lanes& thresholds) {
-    score_rows_above(problem_.X, scratch_.weights, start, rows, thresholds, scratch_.above);
+  void score(std::span<const std::uint32_t> rows, const Lanes& thresholds) {
+    score_rows_above(problem_.X, scratch_.weights, rows, thresholds, scratch_.above);
     divide(thresholds);
   }
 
@@ -267,40 +264,40 @@ class WorkingSets {
 
   /// Scores all rows with costs. Where a sample tells that the loss outside a working set is far
   /// too high, only the rows with the highest scores are found, otherwise all rows with loss. They
-  /// join the pool.
+  /// become candidates.
   void score_all() {
     Lanes thresholds = all_lanes(kHighest);
     const bool is_last = !control_.proceed();
-    if (problem_.free_intercept == 0) score_sample(scratch_.prior_scores);
+    if (problem_.free_intercept == 0) score_sample();
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       Lane& lane = lanes_[l];
       if (lane.done) continue;
       lane.steps += pass_;
       lane.is_exact = is_last || problem_.free_intercept != 0 ||
-                      passes(lane) >= problem_.max_passes || is_stuck(lane) || !is_hopeless(l);
-      thresholds.at[l] = lane.is_exact ? -1.0F : std::max(-1.0F, score_of_pool(l));
+                      passes(lane) >= problem_.max_passes || is_stuck(lane) ||
+                      !is_far_from_tolerance(l);
+      thresholds.at[l] = lane.is_exact ? -1.0F : std::max(-1.0F, candidate_threshold(l));
     }
     if (problem_.free_intercept != 0) {
-      score_rows_above(problem_.X, scratch_.weights, {}, costly_, all_lanes(kLowest),
-                       scratch_.above);
+      score_rows_above(problem_.X, scratch_.weights, costly_, all_lanes(kLowest), scratch_.above);
       shift_intercepts();
       divide(thresholds);
     } else {
-      score(costly_, scratch_.prior_scores, thresholds);
-      enlarge_pool();
+      score(costly_, thresholds);
+      add_candidates();
     }
   }
 
-  void score_sample(std::span<const Lanes> start) {
-    score_rows_above(problem_.X, scratch_.weights, start, sample_, all_lanes(kLowest),
-                     scratch_.above);
+  void score_sample() {
+    score_rows_above(problem_.X, scratch_.weights, sample_, all_lanes(kLowest), scratch_.above);
     sampled_ = scratch_.above.scores;
   }
 
-  /// About the score that as many rows exceed as a label contributes to the pool.
-  float score_of_pool(std::size_t l) {
+  /// About the score that as many rows exceed as a label contributes to the candidates.
+  float candidate_threshold(std::size_t l) {
     const std::size_t count =
-        std::max(kSmallestPool, kPoolPerRow * inputs_[l].positives.size()) + lanes_[l].rows.size();
+        std::max(kMinCandidates, kCandidatesPerRow * inputs_[l].positives.size()) +
+        lanes_[l].rows.size();
     if (sampled_.size() < kSample || 2 * count >= costly_.size()) return kLowest;
     quantiles_.clear();
     for (const Lanes& scores : sampled_) quantiles_.push_back(scores.at[l]);
@@ -312,7 +309,7 @@ class WorkingSets {
   }
 
   /// Whether the loss of the sampled rows is far above what the tolerance admits.
-  bool is_hopeless(std::size_t l) const {
+  bool is_far_from_tolerance(std::size_t l) const {
     if (sampled_.size() < kSample) return false;
     double loss = 0;
     for (std::size_t k = 0; k < sampled_.size(); ++k) {
@@ -320,17 +317,17 @@ class WorkingSets {
       loss += problem_.costs[sample_[k]] * value(-double{sampled_[k].at[l]});
     }
     const double share = static_cast<double>(costly_.size()) / static_cast<double>(sample_.size());
-    return loss * share > kHopelessLoss * problem_.tolerance * lanes_[l].inside.primal;
+    return loss * share > kFarLoss * problem_.tolerance * lanes_[l].inside.primal;
   }
 
-  /// The rows found by the last scoring join the pool.
-  void enlarge_pool() {
+  /// The rows found by the last scoring become candidates.
+  void add_candidates() {
     std::vector<std::uint32_t> joined;
-    std::set_union(pool_.begin(), pool_.end(), scratch_.above.rows.begin(),
+    std::set_union(candidates_.begin(), candidates_.end(), scratch_.above.rows.begin(),
                    scratch_.above.rows.end(), std::back_inserter(joined));
-    const double most = kLargestPool * static_cast<double>(costly_.size());
+    const double most = kMaxCandidates * static_cast<double>(costly_.size());
     if (static_cast<double>(joined.size()) > most) joined.clear();
-    pool_ = std::move(joined);
+    candidates_ = std::move(joined);
   }
 
   /// Each label's intercept at its best value with the other weights fixed; shifts the scores of
@@ -380,7 +377,7 @@ class WorkingSets {
     const double gap = fit.primal - fit.dual;
     lane.done = lane.is_exact && (is_stuck(lane) || gap <= problem_.tolerance * fit.primal);
     if (lane.done) return;
-    sharpen(lane, gap);
+    tighten(lane, gap);
     if (!lane.is_exact) return;  // the primal value that is returned must be exact
     if (fit.passes >= problem_.max_passes || !control_.proceed()) {
       lane.done = true;
@@ -392,8 +389,8 @@ class WorkingSets {
   int passes(const Lane& lane) const { return static_cast<int>((lane.steps + pass_ - 1) / pass_); }
   /// At the smallest tolerance the coordinates no longer move, because of rounding.
   static bool is_stuck(const Lane& lane) { return lane.violation_tolerance < kSmallestViolation; }
-  static void sharpen(Lane& lane, double gap) {
-    if (lane.inside.primal - lane.inside.dual > 0.3 * gap) lane.violation_tolerance *= kSharpening;
+  static void tighten(Lane& lane, double gap) {
+    if (lane.inside.primal - lane.inside.dual > 0.3 * gap) lane.violation_tolerance *= kTightening;
   }
 
   double loss_outside(const Lane& lane) const {
@@ -453,11 +450,11 @@ class WorkingSets {
   std::span<LaneOutput> outputs_;
   std::vector<Lane> lanes_;
   std::size_t num_rows_;
-  std::int64_t pass_;                  // steps of a pass over all rows
-  std::vector<std::uint32_t> costly_;  // rows with C_i > 0
-  std::vector<std::uint32_t> pool_;    // some of them; empty: there is no pool
-  std::vector<std::uint32_t> sample_;  // evenly spaced ones
-  std::vector<DualRow> inside_;        // the working set that is solved, of compact rows
+  std::int64_t pass_;                      // steps of a pass over all rows
+  std::vector<std::uint32_t> costly_;      // rows with C_i > 0
+  std::vector<std::uint32_t> candidates_;  // some of them; empty: there are none
+  std::vector<std::uint32_t> sample_;      // evenly spaced ones
+  std::vector<DualRow> inside_;            // the working set that is solved, of compact rows
   std::vector<double> norms_;
   std::vector<Lanes> sampled_;  // their scores
   std::vector<float> quantiles_;

@@ -17,9 +17,9 @@ void ConvergenceCurve::add(const Progress& progress) {
   last_ =
       FitReport::Point{pass, progress.objective, progress.objective * (1 - progress.relative_gap)};
   if (num_seen_++ % stride_ != 0) return;
-  if (kept_.size() == kMostPoints) {
-    for (std::size_t k = 0; 2 * k < kMostPoints; ++k) kept_[k] = kept_[2 * k];
-    kept_.resize(kMostPoints / 2);
+  if (kept_.size() == kMaxPoints) {
+    for (std::size_t k = 0; 2 * k < kMaxPoints; ++k) kept_[k] = kept_[2 * k];
+    kept_.resize(kMaxPoints / 2);
     stride_ *= 2;
   }
   kept_.push_back(*last_);

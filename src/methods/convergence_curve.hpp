@@ -15,7 +15,7 @@ namespace margrove {
 /// pass is kept.
 class ConvergenceCurve {
  public:
-  static constexpr std::size_t kMostPoints = 400;
+  static constexpr std::size_t kMaxPoints = 400;
 
   /// `control` must outlive it.
   explicit ConvergenceCurve(RunControl& control)

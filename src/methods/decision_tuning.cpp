@@ -16,9 +16,9 @@ namespace {
 // Tuning considers at least 256 labels per row, unless these are more than 2^25 for all rows: then
 // at least 16 times the mean number of labels of a row.
 constexpr std::size_t kLeastRanked = 256;
-constexpr std::size_t kMostRanked = std::size_t{1} << 25;
+constexpr std::size_t kMaxRanked = std::size_t{1} << 25;
 constexpr std::size_t kTimesMean = 16;
-constexpr std::size_t kMostSortedScores = 32;  // features of the regression of `instance`
+constexpr std::size_t kMaxSortedScores = 32;  // features of the regression of `instance`
 
 bool contains(std::span<const LabelId> set, LabelId label) {
   return std::binary_search(set.begin(), set.end(), label);
@@ -235,7 +235,7 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
   for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
     const std::size_t size = ranked_scores(scores.ranked, i).size();
     if (size > 0) rows.push_back(i);
-    width = std::max(width, std::min(size, kMostSortedScores));
+    width = std::max(width, std::min(size, kMaxSortedScores));
   }
   if (rows.empty()) return decision;
   const double common =
@@ -287,7 +287,7 @@ std::size_t num_ranked(const LabelSets& sets) {
   const std::size_t rows = std::max<std::size_t>(1, sets.num_rows());
   const std::size_t mean = static_cast<std::size_t>(sets.num_labels_total()) / rows + 1;
   return std::min(std::max(kLeastRanked, 4 * largest_set(sets)),
-                  std::max(kTimesMean * mean, kMostRanked / rows));
+                  std::max(kTimesMean * mean, kMaxRanked / rows));
 }
 
 /// `scores` may be empty if !needs_scores(rule).
@@ -330,7 +330,7 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   tuning.add("scores of the cross-validation", 8 * 8 * ranked * rows);
   if (rule == DecisionKind::instance) {
     tuning.add("regression of thresholds",
-               3 * 8 * std::min<double>(kMostSortedScores, ranked) * rows);
+               3 * 8 * std::min<double>(kMaxSortedScores, ranked) * rows);
   }
   return larger_of(larger_of(std::move(fold), std::move(tuning)), std::move(training));
 }

@@ -10,7 +10,7 @@ namespace margrove {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 64;
-constexpr int kMostSteps = 50;
+constexpr int kMaxSteps = 50;
 constexpr int kBins = 15;
 
 /// A row that the temperature is fitted to.
@@ -123,7 +123,7 @@ double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_
   constexpr double kLowest = 1e-4,
                    kHighest = 1e4;  // where scores carry no information, or separate all rows
   double low = kLowest, high = kHighest, b = 1;
-  for (int step = 0; step < kMostSteps && high - low > 1e-9 * high; ++step) {
+  for (int step = 0; step < kMaxSteps && high - low > 1e-9 * high; ++step) {
     const LikelihoodSlope slope = slope_at(b);
     (slope.first > 0 ? high : low) = b;
     const double next = slope.second > 0 ? b - slope.first / slope.second : low;

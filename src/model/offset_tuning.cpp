@@ -10,8 +10,8 @@
 namespace margrove {
 namespace {
 
-constexpr double kMostTimesTrue = 3;  // labels in the answers at the upper end of the range
-constexpr int kMostDoublings = 40;    // of the distance of an end from 0
+constexpr double kMaxTimesTrue = 3;  // labels in the answers at the upper end of the range
+constexpr int kMaxDoublings = 40;    // of the distance of an end from 0
 
 // The pieces of one example -----------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
   if (is_beyond(labels_at(0.0))) return 0;
   double end = step, labels = labels_at(end);
   const bool shrink = is_beyond(labels);
-  for (int k = 0; k < kMostDoublings; ++k) {
+  for (int k = 0; k < kMaxDoublings; ++k) {
     const double next = shrink ? 0.5 * end : 2 * end, labels_there = labels_at(next);
     if (shrink && !is_beyond(labels_there)) break;
     if (!shrink && labels_there == labels) break;
@@ -82,7 +82,7 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
   return end;
 }
 
-/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times the true
+/// Down to answers without labels, which takes few pieces, and up to kMaxTimesTrue times the true
 /// number of labels, beyond which there could be as many pieces as labels.
 OffsetRange offset_range(std::size_t num_held_out, double true_labels, const MakeSearch& make,
                          Executor& executor, RunControl& control) {
@@ -98,7 +98,7 @@ OffsetRange offset_range(std::size_t num_held_out, double true_labels, const Mak
   };
   return {end_of_range(-1, labels_at, [&](double labels) { return labels <= 0; }),
           end_of_range(1, labels_at,
-                       [&](double labels) { return labels >= kMostTimesTrue * true_labels; })};
+                       [&](double labels) { return labels >= kMaxTimesTrue * true_labels; })};
 }
 
 // The best offset ---------------------------------------------------------------------------------
@@ -189,9 +189,9 @@ LabelCounts counts_of(const LabelSets& sets) {
 MemoryEstimate offset_memory(const LabelCounts& counts, double row_bytes, MemoryEstimate training,
                              double labels_per_answer) {
   training.add("rows of a fold", row_bytes);
-  // An example has up to kMostTimesTrue times as many answers as true labels, and one more. Each is
+  // An example has up to kMaxTimesTrue times as many answers as true labels, and one more. Each is
   // a vector in a piece, and a change.
-  const double most = kMostTimesTrue * counts.labels / std::max(counts.examples, 1.0);
+  const double most = kMaxTimesTrue * counts.labels / std::max(counts.examples, 1.0);
   const double answer = 80 + 4 * (labels_per_answer > 0 ? labels_per_answer : most);
   training.add("answers of the cross-validation", counts.examples * (24 + (1 + most) * answer));
   return training;

@@ -138,14 +138,14 @@ TextTerms::Lengths load_lengths(const TensorMap& tensors, const std::string& nam
 
 /// The terms of the columns, or their hashes.
 void load_columns(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
-  constexpr std::uint64_t kMostHashes = std::uint64_t{1} << 30U;
+  constexpr std::uint64_t kMaxHashes = std::uint64_t{1} << 30U;
   if (!tensors.has_text(name + ".num_hashes")) {
     fitted.vocabulary = tensors.get_strings(name + ".vocabulary");
     return;
   }
   fitted.hashes = tensors.get<std::uint32_t>(name + ".hashes");
   fitted.terms.num_hashes =
-      static_cast<std::uint32_t>(tensors.whole_number(name + ".num_hashes", kMostHashes));
+      static_cast<std::uint32_t>(tensors.whole_number(name + ".num_hashes", kMaxHashes));
   fitted.terms.hash_seed = tensors.whole_number(name + ".hash_seed");
 }
 

@@ -2,25 +2,24 @@
 
 #include <algorithm>
 
-#include "numerics/row_lists.hpp"
-
 namespace margrove {
 
-void MaxClosure::set_graph(std::span<const std::uint32_t> up_pointers,
-                           std::span<const std::uint32_t> up_nodes) {
-  num_nodes_ = static_cast<std::uint32_t>(up_pointers.size() - 1);
-  up_pointers_ = up_pointers;
-  up_nodes_ = up_nodes;
-  down_nodes_.resize(up_nodes.size());
-  down_edges_.resize(up_nodes.size());
+void MaxClosure::set_graph(const detail::RowLists& parents) {
+  num_nodes_ = static_cast<std::uint32_t>(parents.size());
+  up_pointers_ = parents.pointers;
+  up_nodes_ = parents.items;
+  down_.items.resize(up_nodes_.size());
+  down_edges_.resize(up_nodes_.size());
   const auto edges = [&](const auto& visit) {
     for (std::uint32_t k = 0; k < num_nodes_; ++k) {
-      for (std::uint32_t e = up_pointers[k]; e < up_pointers[k + 1]; ++e) visit(up_nodes[e], k, e);
+      for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) {
+        visit(up_nodes_[e], k, e);
+      }
     }
   };
-  detail::group_by_key(num_nodes_, edges, down_pointers_,
+  detail::group_by_key(num_nodes_, edges, down_.pointers,
                        [&](std::size_t place, std::uint32_t k, std::uint32_t e) {
-                         down_nodes_[place] = k;
+                         down_.items[place] = k;
                          down_edges_[place] = e;
                        });
 }
@@ -88,12 +87,12 @@ bool MaxClosure::label_distances() {
 bool MaxClosure::advance(std::uint32_t k) {
   if (distance_[k] <= 1) return false;
   const std::uint32_t num_up = up_pointers_[k + 1] - up_pointers_[k];
-  const std::uint32_t num_arcs = num_up + (down_pointers_[k + 1] - down_pointers_[k]);
+  const std::uint32_t num_arcs = num_up + (down_.pointers[k + 1] - down_.pointers[k]);
   for (std::uint32_t& arc = next_arc_[k]; arc < num_arcs; ++arc) {
     const bool upward = arc < num_up;
-    const std::uint32_t place = down_pointers_[k] + (arc - num_up);
+    const std::uint32_t place = down_.pointers[k] + (arc - num_up);
     const std::uint32_t edge = upward ? up_pointers_[k] + arc : down_edges_[place];
-    const std::uint32_t to = upward ? up_nodes_[edge] : down_nodes_[place];
+    const std::uint32_t to = upward ? up_nodes_[edge] : down_.items[place];
     if (distance_[to] + 1 == distance_[k] && active_[to] && (upward || flow_[edge] > 0)) {
       path_.push_back({k, edge, upward});
       queue_.push_back(to);
@@ -147,8 +146,8 @@ void MaxClosure::add_forced(std::uint32_t k, std::span<char> z) {
   for (std::size_t head = 0; head < queue_.size(); ++head) {
     const std::uint32_t m = queue_[head];
     for (std::uint32_t e = up_pointers_[m]; e < up_pointers_[m + 1]; ++e) reach(up_nodes_[e]);
-    for (std::uint32_t place = down_pointers_[m]; place < down_pointers_[m + 1]; ++place) {
-      if (flow_[down_edges_[place]] > 0) reach(down_nodes_[place]);
+    for (std::uint32_t place = down_.pointers[m]; place < down_.pointers[m + 1]; ++place) {
+      if (flow_[down_edges_[place]] > 0) reach(down_.items[place]);
     }
   }
 }
@@ -187,9 +186,9 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
       if (!upward && !(flow_[e] > 0)) continue;
       if (reaches_open(k, up_nodes_[e], e)) return trace(up_nodes_[e]);
     }
-    for (std::uint32_t place = down_pointers_[k]; place < down_pointers_[k + 1]; ++place) {
+    for (std::uint32_t place = down_.pointers[k]; place < down_.pointers[k + 1]; ++place) {
       if (upward && !(flow_[down_edges_[place]] > 0)) continue;
-      const std::uint32_t c = down_nodes_[place];
+      const std::uint32_t c = down_.items[place];
       if (reaches_open(k, c, down_edges_[place])) return trace(c);
     }
   }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/row_lists.hpp"
+
 namespace margrove {
 
 /// max sum_{k in Y} weight_k over sets Y of active nodes that contain every active parent of their
@@ -15,14 +17,10 @@ namespace margrove {
 /// flows. Keeps its memory between calls.
 class MaxClosure {
  public:
-  /// Nodes are numbered with parents before children. parents of k:
-  /// up_nodes[up_pointers[k] .. up_pointers[k + 1]). The spans must stay valid for solve().
-  void set_graph(std::span<const std::uint32_t> up_pointers,
-                 std::span<const std::uint32_t> up_nodes);
-  std::span<const std::uint32_t> children(std::uint32_t k) const {
-    return std::span(down_nodes_)
-        .subspan(down_pointers_[k], down_pointers_[k + 1] - down_pointers_[k]);
-  }
+  /// The parents of each node; nodes are numbered with parents before children. `parents` must stay
+  /// as it is for solve().
+  void set_graph(const detail::RowLists& parents);
+  std::span<const std::uint32_t> children(std::uint32_t k) const { return down_[k]; }
 
   /// Returns the largest weight (0 for the empty set). Afterwards selected() gives the smallest set
   /// of this weight.
@@ -83,7 +81,8 @@ class MaxClosure {
 
   std::uint32_t num_nodes_ = 0;
   std::span<const std::uint32_t> up_pointers_, up_nodes_;
-  std::vector<std::uint32_t> down_pointers_, down_nodes_, down_edges_;
+  detail::RowLists down_;
+  std::vector<std::uint32_t> down_edges_;
   std::vector<char> active_, selected_;
   // find_path(), upward (1) or not (0): the search that saw a node last, and the edge it came by.
   // kExhausted: no path joins the node to open demand (upward) or to supply any more, or it is not

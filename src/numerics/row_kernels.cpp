@@ -46,20 +46,16 @@ inline float log_of_one_plus(float e) {
 }  // namespace
 
 MARGROVE_MULTIVERSION
-void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
-                std::span<Lanes> scores) {
+void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores) {
   const std::int64_t* const pointers = X.row_pointers().data();
   const FeatureId* const columns = X.columns().data();
   const float* const values = X.values().data();
   const std::size_t num_rows = X.num_rows();
   const Vec* const w = reinterpret_cast<const Vec*>(W.data());
-  const Vec* const first = reinterpret_cast<const Vec*>(start.data());
-  const bool has_start = !start.empty();
   Vec* const result = reinterpret_cast<Vec*>(scores.data());
   for (std::size_t i = 0; i < num_rows; ++i) {
     Vec even = {};
     Vec odd = {};
-    if (has_start) even = first[i];
     std::int64_t k = pointers[i];
     const std::int64_t end = pointers[i + 1];
     for (; k + 1 < end; k += 2) {
@@ -76,14 +72,12 @@ namespace {
 // Writes the rows that are kept and their scores; returns their number.
 MARGROVE_MULTIVERSION
 std::size_t score_chunk_above(const CsrView& X, std::span<const Lanes> W,
-                              std::span<const Lanes> start, std::span<const std::uint32_t> rows,
-                              const Lanes& thresholds, std::uint32_t* kept, Lanes* scores) {
+                              std::span<const std::uint32_t> rows, const Lanes& thresholds,
+                              std::uint32_t* kept, Lanes* scores) {
   const std::int64_t* const pointers = X.row_pointers().data();
   const FeatureId* const columns = X.columns().data();
   const float* const values = X.values().data();
   const Vec* const w = reinterpret_cast<const Vec*>(W.data());
-  const Vec* const first = reinterpret_cast<const Vec*>(start.data());
-  const bool has_start = !start.empty();
   const Vec threshold = *reinterpret_cast<const Vec*>(&thresholds);
   Vec* const result = reinterpret_cast<Vec*>(scores);
   std::size_t found = 0;
@@ -96,7 +90,6 @@ std::size_t score_chunk_above(const CsrView& X, std::span<const Lanes> W,
     const std::uint32_t i = rows[r];
     Vec even = {};
     Vec odd = {};
-    if (has_start) even = first[i];
     std::int64_t k = pointers[i];
     const std::int64_t end = pointers[i + 1];
     for (; k + 1 < end; k += 2) {
@@ -371,7 +364,7 @@ void add_outer_products(std::span<const float> X, std::size_t num_columns,
   }
 }
 
-void score_rows_above(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+void score_rows_above(const CsrView& X, std::span<const Lanes> W,
                       std::span<const std::uint32_t> rows, const Lanes& thresholds,
                       RowScores& above) {
   constexpr std::size_t kChunk = 512;
@@ -381,7 +374,7 @@ void score_rows_above(const CsrView& X, std::span<const Lanes> W, std::span<cons
   above.scores.clear();
   for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
     const auto chunk = rows.subspan(begin, std::min(kChunk, rows.size() - begin));
-    const std::size_t found = score_chunk_above(X, W, start, chunk, thresholds, kept, scores);
+    const std::size_t found = score_chunk_above(X, W, chunk, thresholds, kept, scores);
     above.rows.insert(above.rows.end(), kept, kept + found);
     above.scores.insert(above.scores.end(), scores, scores + found);
   }

@@ -16,9 +16,8 @@ struct alignas(64) Lanes {
   float at[kLanes];
 };
 
-// scores[i] = start[i] + sum_j x_ij W[j]; start empty: zero
-void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
-                std::span<Lanes> scores);
+// scores[i] = sum_j x_ij W[j]
+void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores);
 
 /// One float64 number per lane.
 struct LaneSums {
@@ -77,7 +76,7 @@ struct RowScores {
 };
 // Those of `rows` whose score, as score_rows() computes it, is above thresholds[lane] for some
 // lane. The others are not written anywhere, so that a pass costs little beyond reading the rows.
-void score_rows_above(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+void score_rows_above(const CsrView& X, std::span<const Lanes> W,
                       std::span<const std::uint32_t> rows, const Lanes& thresholds,
                       RowScores& above);
 

@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "base/simd.hpp"
-#include "numerics/row_lists.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -44,8 +43,8 @@ std::vector<std::uint32_t> minimum_degree_positions(const SymmetricPattern& patt
   std::vector<std::uint32_t> positions(pattern.size());
   if (positions.empty()) return positions;
   using Sparse = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
-  const std::vector<int> starts(pattern.starts.begin(), pattern.starts.end());
-  const std::vector<int> rows(pattern.rows.begin(), pattern.rows.end());
+  const std::vector<int> starts(pattern.pointers.begin(), pattern.pointers.end());
+  const std::vector<int> rows(pattern.items.begin(), pattern.items.end());
   const std::vector<double> values(rows.size(), 1.0);
   const auto size = static_cast<int>(pattern.size());
   const Sparse upper = Eigen::Map<const Sparse>(size, size, starts.back(), starts.data(),
@@ -70,8 +69,8 @@ std::vector<std::size_t> SparseCholesky::count_columns(const SymmetricPattern& p
   std::size_t total = size_;
   for (std::uint32_t k = 0; k < size_; ++k) {
     stamp[k] = k;
-    for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
-      for (std::uint32_t i = pattern.rows[e]; stamp[i] != k; i = parent[i]) {
+    for (const std::uint32_t row : pattern[k]) {
+      for (std::uint32_t i = row; stamp[i] != k; i = parent[i]) {
         if (parent[i] == kNone) parent[i] = k;
         ++counts[i];
         ++total;
@@ -89,12 +88,12 @@ bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_e
   std::vector<std::uint32_t> parent;
   const auto counts = count_columns(pattern, parent, most_entries);
   if (counts.size() < size_) return false;
-  entry_row_.resize(pattern.rows.size());
-  entry_.resize(pattern.rows.size());
+  entry_row_.resize(pattern.items.size());
+  entry_.resize(pattern.items.size());
   const auto entries = [&](const auto& visit) {
     for (std::uint32_t k = 0; k < size_; ++k) {
-      for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
-        visit(pattern.rows[e], k, e);
+      for (std::size_t e = pattern.pointers[k]; e < pattern.pointers[k + 1]; ++e) {
+        visit(pattern.items[e], k, e);
       }
     }
   };
@@ -283,15 +282,15 @@ SymmetricPattern collect(std::span<const SymmetricEntry> entries,
   const auto key = [](const SymmetricEntry& e) { return std::tuple(e.column, e.row); };
   std::ranges::stable_sort(upper, {}, key);
   SymmetricPattern pattern;
-  pattern.starts.resize(position.size() + 1);
+  pattern.pointers.resize(position.size() + 1);
   values.clear();
   for (std::size_t k = 0; k < upper.size(); ++k) {
     if (k == 0 || key(upper[k]) != key(upper[k - 1])) {
       values.push_back(0.0);
-      pattern.rows.push_back(upper[k].row);
+      pattern.items.push_back(upper[k].row);
     }
     values.back() += upper[k].value;
-    pattern.starts[upper[k].column + 1] = values.size();
+    pattern.pointers[upper[k].column + 1] = values.size();
   }
   return pattern;
 }

@@ -216,7 +216,7 @@ void DenseLosses::set_moves(const std::function<const Eigen::VectorXd&(std::size
         weights[j].at[l] = static_cast<float>(weight[static_cast<Eigen::Index>(j)]);
       }
     }
-    score_rows(X_, weights, {}, blocks_[b].moves);
+    score_rows(X_, weights, blocks_[b].moves);
     for (std::size_t l = 0; l < lanes_of(b); ++l) {
       for (Positive& positive : positives_[b * kLanes + l]) {
         positive.move = std::exchange(blocks_[b].moves[positive.row].at[l], 0.0F);

@@ -29,13 +29,13 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kMostColumns = 256;
+constexpr std::size_t kMaxColumns = 256;
 constexpr double kNewtonShare = 0.1;     // of the smoothing's part of the gap: delta shrinks when
                                          // the last step's predicted decrease is less
 constexpr double kFlat = 0.1;            // |slope| along the direction, of the first one
-constexpr int kMostTrials = 12;          // of a line search
+constexpr int kMaxTrials = 12;           // of a line search
 constexpr double kSmoothingShare = 0.6;  // of the tolerance: smoothing's part of the gap in the end
-constexpr int kMostStalled = 3;          // steps that do not lower the objective
+constexpr int kMaxStalled = 3;           // steps that do not lower the objective
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
@@ -80,9 +80,9 @@ class JointDense {
       last = objective;
       const bool smoothing_counts =
           values.smoothing > kSmoothingShare * options_.tolerance * fit.primal;
-      if (stalled == kMostStalled && !smoothing_counts) break;  // because of rounding
+      if (stalled == kMaxStalled && !smoothing_counts) break;  // because of rounding
       if (smoothing_counts &&
-          (0.5 * decrement_ < kNewtonShare * values.smoothing || stalled == kMostStalled)) {
+          (0.5 * decrement_ < kNewtonShare * values.smoothing || stalled == kMaxStalled)) {
         losses_.shrink();
         last = std::numeric_limits<double>::infinity();
         values = losses_.linearise(0.0F);
@@ -234,7 +234,7 @@ class JointDense {
     for (int trial = 0;; ++trial) {
       values = losses_.linearise(static_cast<float>(length));
       const double slope = first + length * square + values.slope;
-      if (std::abs(slope) <= flat || trial == kMostTrials) break;
+      if (std::abs(slope) <= flat || trial == kMaxTrials) break;
       if (slope < 0) {
         begin = length;
         slope_at_begin = slope;
@@ -300,7 +300,7 @@ class JointDense {
 bool suits_joint_dense(const AdditiveProblem& problem) {
   const CsrView& X = problem.X;
   const std::size_t d = X.num_columns();
-  if (d == 0 || d > kMostColumns || 16 * d > X.num_rows()) return false;
+  if (d == 0 || d > kMaxColumns || 16 * d > X.num_rows()) return false;
   if (X.values().size() != X.num_rows() * d) return false;
   if (problem.graph->num_nodes() * d * d > 100'000'000) return false;
   for (NodeId n = 0; n < problem.graph->num_nodes(); ++n) {

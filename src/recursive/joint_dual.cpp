@@ -113,7 +113,7 @@ class JointDescent {
         fit.stop = Stop::time_limit;
         break;
       }
-      sweeps_between_scans = std::min(kMostSweepsBetweenScans, sweeps_between_scans + 1);
+      sweeps_between_scans = std::min(kMaxSweepsBetweenScans, sweeps_between_scans + 1);
     }
     fit.weights = duals_.weights();
     return fit;
@@ -388,7 +388,7 @@ class JointDescent {
   static constexpr double kDropMargin = 0.1;
   static constexpr double kSettled = 1e-6;
   static constexpr int kInnerPasses = 2;
-  static constexpr int kMostSweepsBetweenScans = 20;
+  static constexpr int kMaxSweepsBetweenScans = 20;
   // Sweeps end early for a certificate that takes at most this share of a time limit.
   static constexpr double kCertificateShare = 0.25;
 

@@ -50,10 +50,10 @@ namespace {
 using namespace detail;
 
 constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
-constexpr int kMostProducts = 50;  // per system
+constexpr int kMaxProducts = 50;   // per system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
-constexpr int kMostHalvings = 25;
+constexpr int kMaxHalvings = 25;
 
 /// What both kinds of problems have.
 struct NewtonProblem {
@@ -251,7 +251,7 @@ class JointNewton {
       const std::size_t at = block_begin(c, b);
       read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kChunkWidth);
     }
-    score_rows(X_, scratch.weights, {}, scratch.scores);
+    score_rows(X_, scratch.weights, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
     if (has_intercepts && is_free()) {
       intercepts_.add_to_scores(b, scratch.weights[X_.num_columns() - 1], scratch.scores);
@@ -336,7 +336,7 @@ class JointNewton {
     const double first = residual;
     double slope = 0;
     float factor = 0;
-    for (int k = 0; k < kMostProducts; ++k) {
+    for (int k = 0; k < kMaxProducts; ++k) {
       const auto products = update_direction(factor);
       if (products.rho_p <= 0) break;
       const double curved = products.zeta_p + multiply();
@@ -379,7 +379,7 @@ class JointNewton {
     move(1.0F);
     double objective = linearise();
     float length = 1.0F;
-    for (int k = 0; k < kMostHalvings && !is_cut_; ++k) {
+    for (int k = 0; k < kMaxHalvings && !is_cut_; ++k) {
       if (objective <= before * (1 + kRounding) + kArmijo * length * slope) return objective;
       length *= 0.5F;
       move(-length);

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kWidth = LabelKernel::kWidth;
 // The maximum number of multiplications of the elimination per node. More would take longer than
 // the products with the rows.
-constexpr double kMostWork = 300;
+constexpr double kMaxWork = 300;
 
 inline void add(const float* x, float* into) {
 #pragma omp simd
@@ -295,7 +295,7 @@ NarrowFactor narrow_factor(const SparseCholesky& factors) {
 
 std::optional<OrderedCholesky> factor_of(const NodePrecisionMatrix& precision) {
   const std::size_t size = precision.original.size();
-  return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
+  return factorise(size, precision.Q, kMaxWork * static_cast<double>(size));
 }
 
 }  // namespace
@@ -318,7 +318,7 @@ bool LabelKernel::is_suited(const NodePrecisionMatrix& precision) {
 // Every term is an entry of the factor below its diagonal, and the squares of the columns' numbers
 // of entries add up to at least the square of their sum divided by the number of columns.
 std::size_t LabelKernel::most_terms(std::size_t num_nodes) {
-  return static_cast<std::size_t>(std::sqrt(kMostWork) * static_cast<double>(num_nodes)) + 1;
+  return static_cast<std::size_t>(std::sqrt(kMaxWork) * static_cast<double>(num_nodes)) + 1;
 }
 
 void LabelKernel::prepare_column() {

@@ -14,7 +14,7 @@ namespace margrove::detail {
 namespace {
 
 constexpr int kSteps = 2;
-constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
+constexpr double kMaxShift = 8;  // of scores by a step, so that the quadratic model holds
 
 }  // namespace
 
@@ -110,7 +110,7 @@ Lanes LeafIntercepts::newton_steps(std::size_t b, const BlockRows& rows, std::sp
     const double gradient = slope + curvature * leaves[l].shift + constant_ * slopes.at[l];
     const double newton =
         -gradient / std::max(curvature + constant_ * constant_ * curvatures.at[l], 1e-300);
-    const double most = kMostShift / std::abs(constant_);
+    const double most = kMaxShift / std::abs(constant_);
     const double step = std::clamp(newton, -most, most);
     leaves[l].shift += step;
     steps.at[l] = static_cast<float>(constant_ * step);

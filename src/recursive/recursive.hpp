@@ -39,19 +39,17 @@ struct AdditiveProblem {
 struct JointDualOptions {
   PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  std::uint64_t seed = 0;
+  double tolerance = 1e-3;  // relative duality gap of the whole problem at which training ends
+  int max_passes = 1000;    // sweeps over the active rows of all labels
+  std::uint64_t seed = 0;   // of the order of the coordinates
+  /// No front end shows these options.
   static auto fields() {
+    using O = JointDualOptions;
     return std::tuple{
-        field("loss", &JointDualOptions::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
-              "loss of each row's margin"),
-        field("C", &JointDualOptions::C, positive, "weight of the loss against the regulariser"),
-        field("tolerance", &JointDualOptions::tolerance, positive,
-              "relative duality gap of the whole problem at which training ends"),
-        field("max_passes", &JointDualOptions::max_passes, at_least(1),
-              "maximum number of sweeps over the active rows of all labels"),
-        field("seed", &JointDualOptions::seed, at_least(0), "seed of the order of the coordinates"),
+        field("loss", &O::loss, {PointLossKind::hinge, PointLossKind::squared_hinge}, {}),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
     };
   }
 };
@@ -77,15 +75,15 @@ RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOpt
 
 struct JointNewtonOptions {
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
+  double tolerance = 1e-3;  // relative duality gap of the whole problem at which training ends
+  int max_passes = 1000;    // over the rows for all labels
+  /// No front end shows these options.
   static auto fields() {
+    using O = JointNewtonOptions;
     return std::tuple{
-        field("C", &JointNewtonOptions::C, positive, "weight of the loss against the regulariser"),
-        field("tolerance", &JointNewtonOptions::tolerance, positive,
-              "relative duality gap of the whole problem at which training ends"),
-        field("max_passes", &JointNewtonOptions::max_passes, at_least(1),
-              "maximum number of passes over the rows for all labels"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
     };
   }
 };
@@ -137,19 +135,16 @@ bool suits_joint_newton(const SimilarityProblem& problem);
 struct AlternatingOptions {
   PointLossKind loss = PointLossKind::logistic;
   double C = 1.0;
-  double tolerance = 1e-4;
-  int max_passes = 200;
-  std::uint64_t seed = 0;
+  double tolerance = 1e-4;  // relative change of the objective over one pass at which training ends
+  int max_passes = 200;     // over all nodes
+  std::uint64_t seed = 0;   // of the order of the coordinates
+  /// No front end shows these options.
   static auto fields() {
+    using O = AlternatingOptions;
     return std::tuple{
-        field("loss", &AlternatingOptions::loss, "loss of each row's margin"),
-        field("C", &AlternatingOptions::C, positive, "weight of the loss against the regulariser"),
-        field("tolerance", &AlternatingOptions::tolerance, positive,
-              "relative change of the objective over one pass at which training ends"),
-        field("max_passes", &AlternatingOptions::max_passes, at_least(1),
-              "maximum number of passes over all nodes"),
-        field("seed", &AlternatingOptions::seed, at_least(0),
-              "seed of the order of the coordinates"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
     };
   }
 };

@@ -12,7 +12,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kMostTextBytes = 4000;
+constexpr std::size_t kMaxTextBytes = 4000;
 
 Json explanation_json(const ModelParts& model, const Explanation& explanation,
                       std::span<const std::string> names, const ReportOptions& options) {
@@ -41,10 +41,10 @@ Json explanation_json(const ModelParts& model, const Explanation& explanation,
           {"sources", std::move(sources)}};
 }
 
-/// The first kMostTextBytes of a text, and "..." for the rest.
+/// The first kMaxTextBytes of a text, and "..." for the rest.
 std::string beginning(const std::string& text) {
-  if (text.size() <= kMostTextBytes) return text;
-  std::size_t end = kMostTextBytes;
+  if (text.size() <= kMaxTextBytes) return text;
+  std::size_t end = kMaxTextBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end) + "...";
 }

@@ -15,7 +15,7 @@ namespace margrove::detail {
 namespace {
 
 constexpr int kReliabilityBins = 10;
-constexpr std::size_t kMostCoveragePoints = 200;
+constexpr std::size_t kMaxCoveragePoints = 200;
 
 /// NaN becomes null, because JSON has no NaN.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -36,7 +36,7 @@ Json calibration_json(const ModelParts& model, const Confidences& confidences) {
 Json coverage_json(std::span<const double> confidence, const std::vector<bool>& right) {
   const std::vector<double> risks = risk_coverage(confidence, right);
   Json curve = Json::array();
-  const std::size_t num_points = std::min(risks.size(), kMostCoveragePoints);
+  const std::size_t num_points = std::min(risks.size(), kMaxCoveragePoints);
   for (std::size_t k = 1; k <= num_points; ++k) {
     const std::size_t covered = k * risks.size() / num_points;
     curve.push_back(

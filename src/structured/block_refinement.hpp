@@ -1,6 +1,6 @@
 #pragma once
 // Labellings near those that already have weight, which are added to an active set between two
-// calls // of the oracle.
+// calls of the oracle.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// A bound on the gap of block-coordinate Frank-Wolfe by one search per example, all at the same //
+// A bound on the gap of block-coordinate Frank-Wolfe by one search per example, all at the same
 // weights, and further searches where upper bounds are too loose.
 
 #include <algorithm>

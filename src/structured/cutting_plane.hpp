@@ -36,21 +36,17 @@ namespace margrove {
 
 struct CuttingPlaneOptions {
   double C = 1.0;
-  double tolerance = 1e-3;
-  int max_rounds = 500;
-  bool one_slack = false;
+  double tolerance = 1e-3;  // relative duality gap to stop at, (primal - dual) / primal
+  int max_rounds = 500;     // each with one search per example and a quadratic programme
+  bool one_slack = false;   // one for all examples, which takes a dense vector per round
 
+  /// No front end shows these options.
   static auto fields() {
+    using O = CuttingPlaneOptions;
     return std::tuple{
-        field("C", &CuttingPlaneOptions::C, positive, "loss weight"),
-        field("tolerance", &CuttingPlaneOptions::tolerance, positive,
-              "relative duality gap to stop at, (primal - dual) / primal"),
-        field(
-            "max_rounds", &CuttingPlaneOptions::max_rounds, at_least(1),
-            "maximum number of rounds, each with one search per example and a quadratic programme"),
-        field("one_slack", &CuttingPlaneOptions::one_slack,
-              "one slack for all examples instead of one per example; takes a dense vector per "
-              "round"),
+        field("C", &O::C, positive, {}),
+        field("tolerance", &O::tolerance, positive, {}),
+        field("max_rounds", &O::max_rounds, at_least(1), {}),
     };
   }
 };
@@ -126,7 +122,7 @@ class CuttingPlane {
   /// The multiplications after which the quadratic programme of 1 slack ends, about 0.05 s. The
   /// next round's programme continues from there. Where C times the squared norm of a row is about
   /// 1e12, it would take seconds on dozens of rows without this limit.
-  static constexpr double kMostShared = 1e8;
+  static constexpr double kMaxShared = 1e8;
   /// Training ends after this many consecutive rounds whose quadratic programme used up its sweeps
   /// without a larger dual: where columns have very different scales, the rounding of the weights
   /// can be larger than all steps.
@@ -354,7 +350,7 @@ class CuttingPlane {
     }
     const int steps = 100 * static_cast<int>(size);
     double done = 0;
-    while (done < kMostShared && shared_.gap() > gap && control_.proceed()) {
+    while (done < kMaxShared && shared_.gap() > gap && control_.proceed()) {
       pairwise_steps(shared_, 1e-6, steps);
       done += 2.0 * steps * static_cast<double>(size);
     }

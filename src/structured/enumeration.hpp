@@ -1,6 +1,6 @@
 #pragma once
 // An oracle that lists every labelling. Others are tested against it, and it is the fastest exact
-// one // where labellings are few.
+// one where labellings are few.
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Geometry of the (m, g) plane, which all searches use. A query with weights (w_m, w_g) and answer
-// K // proves that every labelling satisfies w_m m + w_g g <= K.
+// K proves that every labelling satisfies w_m m + w_g g <= K.
 
 #include <algorithm>
 #include <cmath>

@@ -36,27 +36,23 @@ namespace margrove {
 struct SgdOptions {
   double C = 1.0;
   int max_passes = 20;
-  double warm_up = 1.0;
-  bool averaging = true;
-  int minibatch = 1;
+  double warm_up = 1.0;   // passes that the step size counts as made before; 0: as in Pegasos
+  bool averaging = true;  // return the average of the iterates, in which later ones weigh more
+  int minibatch = 1;      // examples whose oracles run at the same weights, in parallel
+  /// Ends where two passes in a row lower the objective, as the passes see it, by no more than this
+  /// share; 0: makes all passes.
   double settled = 0.0;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of the order of the examples
 
+  /// No front end shows these options.
   static auto fields() {
+    using O = SgdOptions;
     return std::tuple{
-        field("C", &SgdOptions::C, positive, "loss weight"),
-        field("max_passes", &SgdOptions::max_passes, at_least(1), "passes over the examples"),
-        field("warm_up", &SgdOptions::warm_up, non_negative,
-              "number of passes that the step size counts as made before the first; 0: as in "
-              "Pegasos"),
-        field("averaging", &SgdOptions::averaging,
-              "return the average of the iterates, in which later ones weigh more"),
-        field("minibatch", &SgdOptions::minibatch, at_least(1),
-              "number of examples whose oracles run at the same weights, in parallel"),
-        field("settled", &SgdOptions::settled, non_negative,
-              "end where two passes in a row lower the objective, as the passes see it, by no more "
-              "than this share; 0: make all passes"),
-        field("seed", &SgdOptions::seed, non_negative, "seed of the order of the examples"),
+        field("C", &O::C, positive, {}),
+        field("max_passes", &O::max_passes, at_least(1), {}),
+        field("warm_up", &O::warm_up, non_negative, {}),
+        field("minibatch", &O::minibatch, at_least(1), {}),
+        field("settled", &O::settled, non_negative, {}),
     };
   }
 };

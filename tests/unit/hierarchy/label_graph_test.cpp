@@ -79,7 +79,7 @@ TEST(LabelGraph, empty_single_and_flat_graphs) {
   EXPECT_EQ(empty.num_nodes(), 0U);
   EXPECT_THAT(empty.topological_order(), IsEmpty());
   EXPECT_TRUE(empty.is_tree());
-  EXPECT_TRUE(ancestor_sets(empty, {}).nodes.empty());
+  EXPECT_TRUE(ancestor_sets(empty, {}).items.empty());
   EXPECT_EQ(without_common_roots(empty).graph.num_nodes(), 0U);
 
   const auto single = LabelGraph::build(1, {});
@@ -176,7 +176,7 @@ TEST(LabelGraph, random_graphs_agree_with_the_transitive_closure) {
 TEST(NodeLists, of_some_nodes_have_nothing_of_the_others) {
   const auto graph = LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}});
   const auto sets = ancestor_sets(graph, std::vector<NodeId>{4});
-  EXPECT_THAT(sets.nodes, ElementsAre(0, 1, 4));
+  EXPECT_THAT(sets.items, ElementsAre(0, 1, 4));
   EXPECT_EQ(sets[4].size(), 3U);
   EXPECT_TRUE(sets[3].empty());
 }

@@ -76,9 +76,8 @@ double sign(const LabelSets& labels, std::size_t row, std::uint32_t label) {
 
 /// The objective of one label computed straight from its definition.
 double objective(const Problem& problem, std::uint32_t label, const Eigen::VectorXd& w,
-                 const Eigen::VectorXd& prior, PointLossKind loss, double C,
-                 std::span<const double> row_weights = {}) {
-  double sum = 0.5 * (w - prior).squaredNorm();
+                 PointLossKind loss, double C, std::span<const double> row_weights = {}) {
+  double sum = 0.5 * w.squaredNorm();
   for (std::size_t i = 0; i < problem.X.num_rows(); ++i) {
     double f = 0;
     const SparseRow x = problem.X.row(i);
@@ -143,10 +142,9 @@ INSTANTIATE_TEST_SUITE_P(Losses, OneVsRest,
 TEST_P(OneVsRest, primal_is_the_objective_of_the_returned_weights) {
   const Problem p = problem();
   const OneVsRestFit fit = train(p, {.loss = loss(), .C = 0.7, .tolerance = 1e-4});
-  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
   double sum = 0;
   for (std::uint32_t l = 0; l < p.num_labels; ++l) {
-    const double expected = objective(p, l, column(fit.weights, l), zero, loss(), 0.7);
+    const double expected = objective(p, l, column(fit.weights, l), loss(), 0.7);
     EXPECT_NEAR(fit.labels[l].primal, expected, 2e-6 * expected);
     sum += expected;
   }
@@ -170,15 +168,14 @@ TEST_P(OneVsRest, gap_bounds_the_distance_to_the_optimum) {
 TEST_P(OneVsRest, no_random_step_from_the_answer_lowers_the_objective) {
   const Problem p = problem();
   const OneVsRestFit fit = train(p, {.loss = loss(), .tolerance = 1e-7, .max_passes = 100000});
-  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
   Random random(3);
   for (std::uint32_t l = 0; l < p.num_labels; ++l) {
     const Eigen::VectorXd w = column(fit.weights, l);
-    const double best = objective(p, l, w, zero, loss(), 1.0);
+    const double best = objective(p, l, w, loss(), 1.0);
     for (int trial = 0; trial < 10; ++trial) {
       Eigen::VectorXd other = w;
       for (auto& value : other) value += std::pow(10.0, -trial / 2.0) * random.normal();
-      EXPECT_GE(objective(p, l, other, zero, loss(), 1.0), best * (1 - 1e-6));
+      EXPECT_GE(objective(p, l, other, loss(), 1.0), best * (1 - 1e-6));
     }
   }
 }
@@ -198,28 +195,6 @@ TEST_P(OneVsRest, very_small_and_very_large_C_reach_the_gap) {
         train(p, {.loss = loss(), .C = C, .tolerance = 1e-3, .max_passes = 200000});
     EXPECT_EQ(fit.stop, Stop::converged) << "C = " << C;
     for (const auto& label : fit.labels) EXPECT_LE(label.relative_gap(), 1e-3) << "C = " << C;
-  }
-}
-
-TEST_P(OneVsRest, prior_is_a_change_of_origin) {
-  const Problem p = problem();
-  const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-7, .max_passes = 100000};
-  WeightMatrix prior = WeightMatrix::dense(p.X.num_columns(), 2);
-  Random random(9);
-  for (float& value : prior.dense_values()) value = static_cast<float>(0.3 * random.normal());
-  std::vector<std::uint32_t> nodes(p.num_labels);
-  for (std::uint32_t l = 0; l < p.num_labels; ++l) nodes[l] = l % 2;
-  const OneVsRestFit fit = train(p, options, {.prior = &prior, .prior_nodes = nodes});
-  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
-  const OneVsRestFit plain = train(p, options);
-  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
-    const Eigen::VectorXd origin = column(prior, nodes[l]);
-    const Eigen::VectorXd w = origin + column(fit.weights, l);
-    const double value = objective(p, l, w, origin, loss(), 1.0);
-    EXPECT_NEAR(fit.labels[l].primal, value, 2e-6 * value + 1e-9);
-    EXPECT_LE(fit.labels[l].relative_gap(), 1e-6);
-    const Eigen::VectorXd other = column(plain.weights, l);
-    EXPECT_LE(value, objective(p, l, other, origin, loss(), 1.0) * (1 + 1e-6));
   }
 }
 
@@ -291,18 +266,15 @@ TEST_P(OneVsRest, pass_limit_is_reported) {
   EXPECT_EQ(fit.stop, Stop::pass_limit);
 }
 
-/// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
-/// a limit on passes over them.
-// So many rows that few of them form the pool from which working sets grow.
-class OneVsRestPool : public testing::TestWithParam<PointLossKind> {
+// So many rows that few of them are candidates for the working sets.
+class OneVsRestCandidates : public testing::TestWithParam<PointLossKind> {
  protected:
-  OneVsRestPool() : problem(random_problem(3, {20000, 400, 6, 0.015, 0.03})) {}
+  OneVsRestCandidates() : problem(random_problem(3, {20000, 400, 6, 0.015, 0.03})) {}
   void expect_certified(const OneVsRestFit& fit, const OneVsRestOptions& options,
                         std::span<const double> row_weights = {}) const {
-    const Eigen::VectorXd origin = Eigen::VectorXd::Zero(problem.X.num_columns());
     for (const std::uint32_t l : {0U, 3U, 5U}) {
-      const double primal = objective(problem, l, column(fit.weights, l), origin, options.loss,
-                                      options.C, row_weights);
+      const double primal =
+          objective(problem, l, column(fit.weights, l), options.loss, options.C, row_weights);
       EXPECT_NEAR(fit.labels[l].primal, primal, 1e-5 * primal);
       BinaryProblem binary;
       binary.X = problem.X;
@@ -326,10 +298,10 @@ class OneVsRestPool : public testing::TestWithParam<PointLossKind> {
   }
   Problem problem;
 };
-INSTANTIATE_TEST_SUITE_P(Losses, OneVsRestPool,
+INSTANTIATE_TEST_SUITE_P(Losses, OneVsRestCandidates,
                          testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge));
 
-TEST_P(OneVsRestPool, gaps_hold_for_all_rows) {
+TEST_P(OneVsRestCandidates, gaps_hold_for_all_rows) {
   for (const double tolerance : {1e-2, 1e-5}) {
     const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = tolerance};
     const OneVsRestFit fit = train(problem, options);
@@ -338,14 +310,14 @@ TEST_P(OneVsRestPool, gaps_hold_for_all_rows) {
   }
 }
 
-TEST_P(OneVsRestPool, rows_without_weight_never_count) {
+TEST_P(OneVsRestCandidates, rows_without_weight_never_count) {
   const OneVsRestOptions options{.loss = GetParam(), .C = 0.3};
   std::vector<double> weights(problem.X.num_rows(), 1.0);
   for (std::size_t i = 0; i < weights.size(); i += 3) weights[i] = 0.0;
   expect_certified(train(problem, options, {.row_weights = weights}), options, weights);
 }
 
-TEST_P(OneVsRestPool, warm_starts_reach_the_same_gap) {
+TEST_P(OneVsRestCandidates, warm_starts_reach_the_same_gap) {
   const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = 1e-4};
   const OneVsRestFit first = train(problem, options, {.keep_duals = true});
   const OneVsRestFit again = train(problem, options, {.start_duals = first.duals});
@@ -355,21 +327,21 @@ TEST_P(OneVsRestPool, warm_starts_reach_the_same_gap) {
   }
 }
 
-TEST_P(OneVsRestPool, primal_values_are_exact_where_passes_end_training) {
+TEST_P(OneVsRestCandidates, primal_values_are_exact_where_passes_end_training) {
   for (const int passes : {1, 2, 3}) {
     const OneVsRestOptions options{
         .loss = GetParam(), .C = 0.3, .tolerance = 1e-12, .max_passes = passes};
     const OneVsRestFit fit = train(problem, options);
-    const Eigen::VectorXd origin = Eigen::VectorXd::Zero(problem.X.num_columns());
     for (const std::uint32_t l : {0U, 3U, 5U}) {
-      const double primal =
-          objective(problem, l, column(fit.weights, l), origin, options.loss, options.C);
+      const double primal = objective(problem, l, column(fit.weights, l), options.loss, options.C);
       EXPECT_NEAR(fit.labels[l].primal, primal, 1e-5 * primal);
       EXPECT_EQ(fit.labels[l].stop, Stop::pass_limit);
     }
   }
 }
 
+// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
+// a limit on passes over them.
 TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
   const Problem p = random_problem(5, {.rows = 3000, .columns = 20, .labels = 12});
   const OneVsRestFit fit =
@@ -413,7 +385,7 @@ TEST_P(OneVsRest, without_time_every_label_says_no) {
     const Eigen::VectorXd w = column(fit.weights, l);
     const Eigen::VectorXd zero = Eigen::VectorXd::Zero(w.size());
     const auto value = [&](const Eigen::VectorXd& weights) {
-      return objective(p, l, weights, zero, loss(), 1.0);
+      return objective(p, l, weights, loss(), 1.0);
     };
     EXPECT_NEAR(fit.labels[l].primal, value(w), 1e-6 * value(w));
     EXPECT_LE(value(w), std::min(value(zero), value(no_weights(p))) * (1 + 1e-6));
@@ -424,15 +396,15 @@ TEST(OneVsRestLimit, no_label_that_was_cut_short_is_worse_than_a_constant_no) {
   const Problem p = random_problem(7, {.rows = 3000, .columns = 60, .labels = 40});
   const OneVsRestFit fit =
       train(p, {.loss = PointLossKind::hinge, .C = 100, .tolerance = 1e-9, .max_passes = 1});
-  const Eigen::VectorXd no = no_weights(p), zero = Eigen::VectorXd::Zero(no.size());
-  int settled = 0;
+  const Eigen::VectorXd no = no_weights(p);
+  int constant = 0;
   for (std::uint32_t l = 0; l < p.num_labels; ++l) {
-    const double best = objective(p, l, no, zero, PointLossKind::hinge, 100);
+    const double best = objective(p, l, no, PointLossKind::hinge, 100);
     EXPECT_LE(fit.labels[l].primal, best * (1 + 1e-9));
     EXPECT_GE(fit.labels[l].primal, fit.labels[l].dual);
-    settled += column(fit.weights, l).head(no.size() - 1).norm() == 0;
+    constant += column(fit.weights, l).head(no.size() - 1).norm() == 0;
   }
-  EXPECT_GT(settled, 0);
+  EXPECT_GT(constant, 0);
 }
 
 TEST(OneVsRestInput, no_rows_give_zero_weights) {
@@ -472,14 +444,6 @@ TEST(OneVsRestInput, what_does_not_fit_throws_with_its_name) {
   EXPECT_THAT(message({.row_weights = negative}),
               HasSubstr("weight of row 4 is -2, but must be >= 0"));
   const WeightMatrix narrow = WeightMatrix::dense(2, 2);
-  EXPECT_THAT(message({.prior = &narrow}), HasSubstr("the prior has 2 features, but must have 4"));
-  const WeightMatrix prior = WeightMatrix::dense(4, 1);
-  EXPECT_THAT(message({.prior = &prior}), HasSubstr("the prior has 1 nodes, but must have 2"));
-  const std::vector<std::uint32_t> one{0};
-  EXPECT_THAT(message({.prior = &prior, .prior_nodes = one}), HasSubstr("1 prior nodes"));
-  const std::vector<std::uint32_t> high{0, 7};
-  EXPECT_THAT(message({.prior = &prior, .prior_nodes = high}),
-              HasSubstr("prior node of label 1 is 7, but must be < 1"));
   EXPECT_THAT(message({.start_weights = &narrow}),
               HasSubstr("start weights are 2 x 2, but must be 4 x 2"));
   const std::vector<LabelDuals> single(1);

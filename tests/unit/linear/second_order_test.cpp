@@ -72,7 +72,7 @@ struct Problem {
 LaneOutput solve(const Problem& p, const BlockProblem& block, RunControl& control) {
   LaneOutput output;
   output.fit.primal = std::numeric_limits<double>::infinity();
-  solve_second_order(block, {.label = 0, .positives = p.positives}, {}, 0, control, output);
+  solve_second_order(block, {.label = 0, .positives = p.positives}, control, output);
   return output;
 }
 
@@ -177,7 +177,7 @@ TEST(SecondOrder, keeps_what_it_does_not_improve_on) {
   RunControl stopped([](const Progress&) { return false; });
   stopped.proceed(Progress{});
   solve_second_order(p.block(PointLossKind::hinge, 1e-12), {.label = 0, .positives = p.positives},
-                     {}, 0, stopped, output);
+                     stopped, output);
   EXPECT_EQ(output.fit.stop, Stop::interrupted);
   EXPECT_EQ(output.weights.values, exact.weights.values);
   EXPECT_EQ(output.fit.primal, exact.fit.primal);

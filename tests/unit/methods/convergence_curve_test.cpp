@@ -38,8 +38,8 @@ TEST(ConvergenceCurve, of_many_passes_has_few_points_with_the_first_and_the_last
     ConvergenceCurve curve(control);
     for (int k = 1; k <= num_passes; ++k) curve.control().proceed(pass(k, 1.0 / k, 0));
     const auto points = curve.points();
-    ASSERT_LE(points.size(), ConvergenceCurve::kMostPoints + 1);
-    ASSERT_GE(points.size(), std::min<std::size_t>(num_passes, ConvergenceCurve::kMostPoints / 2));
+    ASSERT_LE(points.size(), ConvergenceCurve::kMaxPoints + 1);
+    ASSERT_GE(points.size(), std::min<std::size_t>(num_passes, ConvergenceCurve::kMaxPoints / 2));
     EXPECT_EQ(points.front().pass, 1);
     EXPECT_EQ(points.back().pass, num_passes);
     for (std::size_t k = 2; k + 1 < points.size(); ++k) {

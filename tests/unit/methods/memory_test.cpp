@@ -26,8 +26,8 @@ namespace margrove {
 namespace {
 
 constexpr double kAllowance = 8e6;
-constexpr double kMostAbove = 1.25;  // peak, times the estimate
-constexpr double kMostBelow = 3;     // estimate, times the peak
+constexpr double kMaxAbove = 1.25;  // peak, times the estimate
+constexpr double kMaxBelow = 3;     // estimate, times the peak
 constexpr int kThreads = 2;
 
 struct Measured {
@@ -98,8 +98,8 @@ void check(const std::string& name, const std::string& method, const OptionValue
   const Measured m = measure(method, options, data);
   std::printf("%-16s %-50s estimate %6.1f MB, peak %6.1f MB: %s\n", name.c_str(), text.c_str(),
               m.estimate / 1e6, m.peak / 1e6, m.parts);
-  EXPECT_LE(m.peak - kAllowance, kMostAbove * m.estimate) << name << ": " << text;
-  EXPECT_LE(m.estimate - kAllowance, kMostBelow * m.peak) << name << ": " << text;
+  EXPECT_LE(m.peak - kAllowance, kMaxAbove * m.estimate) << name << ": " << text;
+  EXPECT_LE(m.estimate - kAllowance, kMaxBelow * m.peak) << name << ": " << text;
 }
 
 // Data --------------------------------------------------------------------------------------------

@@ -69,13 +69,13 @@ Best brute_force(const Case& c) {
 
 TEST(MaxClosure, no_nodes_and_no_positive_node) {
   MaxClosure closure;
-  const std::vector<std::uint32_t> none{0};
-  closure.set_graph(none, {});
+  const detail::RowLists none;
+  closure.set_graph(none);
   EXPECT_EQ(closure.solve({}, {}), 0);
-  const std::vector<std::uint32_t> pointers{0, 0, 1}, parents{0};
+  const detail::RowLists parents{{0, 0, 1}, {0}};
   const std::vector<double> weight{-1, 0};
   const std::vector<char> active{1, 1};
-  closure.set_graph(pointers, parents);
+  closure.set_graph(parents);
   EXPECT_EQ(closure.solve(weight, active), 0);
   EXPECT_FALSE(closure.selected(0) || closure.selected(1));
   EXPECT_EQ(closure.children(0).size(), 1U);
@@ -88,7 +88,7 @@ TEST(MaxClosure, random_graphs_agree_with_brute_force_on_the_smallest_best_set) 
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, std::uint32_t(1 + seed % 11), seed % 2 == 0);
     const Best best = brute_force(c);
-    closure.set_graph(c.parents.pointers, c.parents.items);
+    closure.set_graph(c.parents);
     ASSERT_NEAR(closure.solve(c.weight, c.active), best.weight, kNear);
     for (std::uint32_t k = 0; k < c.weight.size(); ++k) {
       EXPECT_EQ(closure.selected(k), (best.smallest >> k & 1) != 0) << k;
@@ -104,7 +104,7 @@ TEST(MaxClosure, what_push_and_pull_return_is_what_the_optimum_feels) {
     Case c = random_case(seed, std::uint32_t(2 + seed % 10), false);
     Random random(seed + 1000);
     double best = brute_force(c).weight;
-    closure.set_graph(c.parents.pointers, c.parents.items);
+    closure.set_graph(c.parents);
     closure.solve(c.weight, c.active);
     for (int change = 0; change < 6; ++change) {
       const auto k = static_cast<std::uint32_t>(random.below(c.weight.size()));
@@ -140,7 +140,7 @@ TEST(MaxClosure, an_undone_journal_leaves_no_trace) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, 10, false);
     for (MaxClosure* each : {&closure, &untouched}) {
-      each->set_graph(c.parents.pointers, c.parents.items);
+      each->set_graph(c.parents);
       each->solve(c.weight, c.active);
     }
     closure.start_journal();
@@ -164,7 +164,7 @@ TEST(MaxClosure, the_demand_above_a_node_bounds_sets_that_contain_it) {
   for (std::uint64_t seed = 0; seed < num_cases(300); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, 9, false);
-    closure.set_graph(c.parents.pointers, c.parents.items);
+    closure.set_graph(c.parents);
     const double best = closure.solve(c.weight, c.active);
     for (std::uint32_t k = 0; k < 9; ++k) {
       if (!c.active[k]) continue;

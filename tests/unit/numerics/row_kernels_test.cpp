@@ -41,17 +41,15 @@ TEST(RowKernels, scores_are_products_with_the_weights) {
   Random random(1);
   for (const std::size_t num_rows : kSizes) {
     const CsrMatrix X = random_rows(num_rows, 30, 0.3, random);
-    const auto W = random_lanes(30, random), start = random_lanes(num_rows, random);
-    std::vector<Lanes> scores(num_rows), from_start(num_rows);
-    score_rows(X, W, {}, scores);
-    score_rows(X, W, start, from_start);
+    const auto W = random_lanes(30, random);
+    std::vector<Lanes> scores(num_rows);
+    score_rows(X, W, scores);
     for (std::size_t i = 0; i < num_rows; ++i) {
       for (std::size_t l = 0; l < kLanes; ++l) {
         double sum = 0;
         const SparseRow x = X.row(i);
         for (std::size_t k = 0; k < x.size(); ++k) sum += x.values[k] * W[x.columns[k]].at[l];
         EXPECT_NEAR(scores[i].at[l], sum, 1e-5);
-        EXPECT_NEAR(from_start[i].at[l], sum + start[i].at[l], 1e-5);
       }
     }
   }
@@ -179,7 +177,7 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
 TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
   Random random(5);
   const CsrMatrix X = random_rows(1300, 30, 0.3, random);
-  const auto W = random_lanes(30, random), start = random_lanes(1300, random);
+  const auto W = random_lanes(30, random);
   Lanes thresholds;
   std::fill_n(thresholds.at, kLanes, std::numeric_limits<float>::infinity());
   thresholds.at[3] = 1.0F;
@@ -187,24 +185,21 @@ TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
   for (const std::size_t step : {1, 2, 7, 1299, 1300}) {
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < 1300; i += static_cast<std::uint32_t>(step)) rows.push_back(i);
-    for (const bool has_start : {false, true}) {
-      const std::span<const Lanes> from = has_start ? std::span(start) : std::span<const Lanes>();
-      std::vector<Lanes> scores(1300);
-      score_rows(X, W, from, scores);
-      std::vector<std::uint32_t> expected;
-      for (const std::uint32_t i : rows) {
-        if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
-      }
-      RowScores above;
-      score_rows_above(X, W, from, rows, thresholds, above);
-      ASSERT_THAT(above.rows, ::testing::ElementsAreArray(expected));
-      for (std::size_t k = 0; k < expected.size(); ++k) {
-        EXPECT_THAT(above.scores[k].at, ::testing::ElementsAreArray(scores[expected[k]].at));
-      }
+    std::vector<Lanes> scores(1300);
+    score_rows(X, W, scores);
+    std::vector<std::uint32_t> expected;
+    for (const std::uint32_t i : rows) {
+      if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
+    }
+    RowScores above;
+    score_rows_above(X, W, rows, thresholds, above);
+    ASSERT_THAT(above.rows, ::testing::ElementsAreArray(expected));
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_THAT(above.scores[k].at, ::testing::ElementsAreArray(scores[expected[k]].at));
     }
   }
   RowScores none;
-  score_rows_above(X, W, {}, {}, thresholds, none);
+  score_rows_above(X, W, {}, thresholds, none);
   EXPECT_TRUE(none.rows.empty());
 }
 

@@ -23,6 +23,8 @@ TEST(RowLists, rows_are_what_was_appended_between_their_ends) {
   EXPECT_THAT(lists[0], ElementsAre(4, 2));
   EXPECT_THAT(lists[1], IsEmpty());
   EXPECT_THAT(lists[2], ElementsAre(7));
+  lists.append_row(std::vector<std::uint32_t>{4, 2});
+  EXPECT_THAT(lists[3], ElementsAre(4, 2));
   lists.clear();
   EXPECT_EQ(lists.size(), 0U);
 }

@@ -39,10 +39,10 @@ Problem random_problem(std::uint32_t size, std::uint32_t cliques, std::uint64_t 
   for (Eigen::Index k = 0; k < problem.dense.cols(); ++k) {
     for (Eigen::Index i = 0; i <= k; ++i) {
       if (problem.dense(i, k) == 0) continue;
-      problem.pattern.rows.push_back(static_cast<std::uint32_t>(i));
+      problem.pattern.items.push_back(static_cast<std::uint32_t>(i));
       problem.values.push_back(problem.dense(i, k));
     }
-    problem.pattern.starts.push_back(problem.pattern.rows.size());
+    problem.pattern.end_row();
   }
   return problem;
 }
@@ -78,10 +78,7 @@ TEST(SparseCholesky, a_matrix_that_is_not_positive_definite_is_refused) {
 TEST(SparseCholesky, factors_above_the_limit_are_refused) {
   // An arrow whose point comes first fills up: 5 * 6 / 2 entries.
   SymmetricPattern arrow{{0, 1}, {0}};
-  for (std::uint32_t k = 1; k < 5; ++k) {
-    arrow.rows.insert(arrow.rows.end(), {0, k});
-    arrow.starts.push_back(arrow.rows.size());
-  }
+  for (std::uint32_t k = 1; k < 5; ++k) arrow.append_row(std::vector<std::uint32_t>{0, k});
   EXPECT_FALSE(SparseCholesky().analyze(arrow, 14));
   EXPECT_TRUE(SparseCholesky().analyze(arrow, 15));
 }
