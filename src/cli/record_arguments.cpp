@@ -84,15 +84,15 @@ std::vector<std::string> names_of(const std::string& option, const std::string& 
 /// The columns of text, each as often as its words count.
 std::vector<std::string> weighted(const std::vector<std::string>& columns,
                                   const std::string& weights) {
-  constexpr int kMostCounted = 100;
+  constexpr int kMaxCounted = 100;
   std::map<std::string, int> count_of;
   for (const std::string& text : names_of("text_weights", weights)) {
     const std::size_t equals = text.rfind('=');
     const auto count =
         equals == std::string::npos ? std::nullopt : read_number<int>(text.substr(equals + 1));
     require<InvalidOption>(
-        count && *count >= 1 && *count <= kMostCounted, "option text_weights has '", text,
-        "', but must have column=N with a whole number N from 1 to ", kMostCounted);
+        count && *count >= 1 && *count <= kMaxCounted, "option text_weights has '", text,
+        "', but must have column=N with a whole number N from 1 to ", kMaxCounted);
     const std::string name = text.substr(0, equals);
     require<InvalidOption>(std::ranges::count(columns, name) == 1, "option text_weights has '",
                            name, "', but text_column must have it once");

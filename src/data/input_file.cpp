@@ -25,7 +25,7 @@ constexpr std::size_t kLargestBlockBytes = 1 << 20;
 constexpr std::size_t kCompressedBlockBytes = 1 << 17;
 constexpr std::size_t kFirstBytes = 8192;
 constexpr std::size_t kAlwaysHeld = std::size_t{16} << 20U;  // without a look at the memory
-constexpr std::uint64_t kMostExpanded = 100;
+constexpr std::uint64_t kMaxExpanded = 100;
 constexpr double kPartOfMemory = 1.0 / 8;  // a line is held twice where its buffer grows
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
@@ -315,8 +315,8 @@ void LineBlocks::require_held(std::size_t size, std::int64_t line, std::string_v
   };
   require_at_most(static_cast<double>(kLongestLine), "as every line; split it into several");
   const std::uint64_t stored = source_->num_stored();
-  require_at_most(static_cast<double>(std::max(kMostExpanded * stored, kAlwaysHeld)), "which are ",
-                  kMostExpanded, " times the ", stored,
+  require_at_most(static_cast<double>(std::max(kMaxExpanded * stored, kAlwaysHeld)), "which are ",
+                  kMaxExpanded, " times the ", stored,
                   " compressed bytes read; decompress the file if it is right");
   const double given = control_ == nullptr ? 0 : control_->memory_limit();
   if (given > 0) {

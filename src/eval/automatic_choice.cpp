@@ -18,8 +18,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Training on all rows may take longer than in proportion to the rows.
 constexpr double kReserve = 1.2;
 constexpr std::size_t kFewestKept = 3;  // candidates of a next stage
-constexpr std::size_t kMostRefined = 3;
-constexpr int kMostSteps = 4;  // of the refinement of C of one candidate
+constexpr std::size_t kMaxRefined = 3;
+constexpr int kMaxSteps = 4;  // of the refinement of C of one candidate
 
 /// What is known of a candidate during the search.
 struct State {
@@ -115,7 +115,7 @@ class Search {
       active = std::min(active, num_kept(active));
       planned += active * 2;
     }
-    planned += std::min(active, kMostRefined) * kOfEachStep;
+    planned += std::min(active, kMaxRefined) * kOfEachStep;
     num_planned_ = static_cast<std::int64_t>(planned);
   }
 
@@ -299,7 +299,7 @@ class Search {
     std::vector<State*> order = active();
     std::erase_if(order, [&](State* state) { return best_of(*state, stage_) == nullptr; });
     sort_by_score(order, stage_);
-    if (order.size() > kMostRefined) order.resize(kMostRefined);
+    if (order.size() > kMaxRefined) order.resize(kMaxRefined);
     for (std::size_t k = 0; k < order.size() && !is_over(); ++k) {
       const double share = 1.0 / static_cast<double>(order.size() - k);
       const double end = control_.seconds() + share * control_.seconds_left();
@@ -311,7 +311,7 @@ class Search {
   double left_until(double end) { return std::min(end - control_.seconds(), seconds_for_trial()); }
 
   void refine_strength(State& state, double end) {
-    for (int step = 0; step < kMostSteps && !is_over(); ++step) {
+    for (int step = 0; step < kMaxSteps && !is_over(); ++step) {
       const Trial& best = *best_of(state, stage_);
       if (!best.strength) return;
       std::optional<std::size_t> next;

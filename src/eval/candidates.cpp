@@ -9,9 +9,9 @@ namespace margrove {
 namespace {
 
 // Kernel methods keep the kernel of all pairs of rows; their time grows with its cube.
-constexpr std::size_t kMostRowsOfRidge = 4000;
-constexpr std::size_t kMostRowsOfKernelSvm = 1500;
-constexpr std::size_t kMostLabelsOfKernelSvm = 20;
+constexpr std::size_t kMaxRowsOfRidge = 4000;
+constexpr std::size_t kMaxRowsOfKernelSvm = 1500;
+constexpr std::size_t kMaxLabelsOfKernelSvm = 20;
 
 /// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
 using Obstacle = std::string (*)(const DataFacts& facts);
@@ -32,17 +32,17 @@ std::string of_trees(const DataFacts& facts) {
 }
 
 std::string of_few_rows(const DataFacts& facts) {
-  if (facts.num_rows <= kMostRowsOfRidge) return {};
-  return concat("it is tried for up to ", kMostRowsOfRidge, " rows");
+  if (facts.num_rows <= kMaxRowsOfRidge) return {};
+  return concat("it is tried for up to ", kMaxRowsOfRidge, " rows");
 }
 
 std::string of_few_rows_with_single_labels(const DataFacts& facts) {
   if (facts.has_several_labels) return "it is for rows with one label each";
-  if (facts.num_labels > kMostLabelsOfKernelSvm) {
-    return concat("it is tried for up to ", kMostLabelsOfKernelSvm, " labels");
+  if (facts.num_labels > kMaxLabelsOfKernelSvm) {
+    return concat("it is tried for up to ", kMaxLabelsOfKernelSvm, " labels");
   }
-  if (facts.num_rows <= kMostRowsOfKernelSvm) return {};
-  return concat("it is tried for up to ", kMostRowsOfKernelSvm, " rows");
+  if (facts.num_rows <= kMaxRowsOfKernelSvm) return {};
+  return concat("it is tried for up to ", kMaxRowsOfKernelSvm, " rows");
 }
 
 struct Registered {

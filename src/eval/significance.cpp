@@ -12,7 +12,7 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kMostExactRanks = 50;
+constexpr std::size_t kMaxExactRanks = 50;
 
 bool contains(std::span<const LabelId> labels, LabelId label) {
   return std::binary_search(labels.begin(), labels.end(), label);
@@ -131,7 +131,7 @@ PairedTest wilcoxon_signed_rank(std::span<const double> first, std::span<const d
   }
   const std::int64_t smaller = std::min(positive, total - positive);
   test.statistic = static_cast<double>(smaller) / 2;
-  if (differences.size() <= kMostExactRanks) {
+  if (differences.size() <= kMaxExactRanks) {
     test.p_value = std::min(1.0, 2 * exact_lower_tail(ranks.doubled, smaller));
     return test;
   }

@@ -17,7 +17,7 @@ constexpr double kLeastHeldOut = 0.1;  // of all rows: less where labels have on
 constexpr std::size_t kShrink = 4;
 constexpr std::size_t kFewestSampled = 1000;
 constexpr std::size_t kFewestSampledPerLabel = 4;
-constexpr double kMostSampled = 0.6;  // a larger share of the next stage's rows saves nothing
+constexpr double kMaxSampled = 0.6;  // a larger share of the next stage's rows saves nothing
 
 /// About 1 / kShrink of the rows of each label, at least one.
 std::vector<std::uint32_t> sample_of(const std::vector<std::uint32_t>& rows,
@@ -65,7 +65,7 @@ std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_
     for (Split& split : smaller) split.training = sample_of(split.training, labels, seed);
     const auto share = static_cast<double>(smaller.front().training.size()) /
                        static_cast<double>(stages.back().front().training.size());
-    if (share > kMostSampled) break;
+    if (share > kMaxSampled) break;
     stages.push_back(std::move(smaller));
   }
   std::ranges::reverse(stages);

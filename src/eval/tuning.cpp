@@ -84,7 +84,7 @@ std::vector<OptionValues> parse_grid(std::span<const std::string> texts) {
 namespace {
 
 constexpr std::string_view kDefaultGrid = "C=0.01,0.1,1,10,100";
-constexpr int kMostExtensions = 3;
+constexpr int kMaxExtensions = 3;
 constexpr int kDefaultFolds = 3;
 
 std::optional<double> number_at(const GridPoint& point, const std::string& name) {
@@ -153,7 +153,7 @@ TuningResult search(
     std::span<const OptionValues> grid, bool is_default, const std::string& metric,
     const std::function<TuningResult(std::span<const OptionValues> points)>& measure) {
   TuningResult result = measure(grid);
-  for (int step = 0; is_default && step < kMostExtensions; ++step) {
+  for (int step = 0; is_default && step < kMaxExtensions; ++step) {
     const Place place = place_of_best(result, "C");
     if (place != Place::smallest && place != Place::largest) break;
     constexpr double kFactor = 10;

@@ -65,7 +65,7 @@ class LabelSetInference {
 
   /// The number of branches after which a search gives up or, if the goal needs a best answer, CBC
   /// takes over.
-  static constexpr std::int64_t kMostBranches = 1000;
+  static constexpr std::int64_t kMaxBranches = 1000;
 
   /// Writes the nodes, ascending, of the best label set or of one that meets the goal. scores: one
   /// finite number per node. Ties between children go to the lowest one; nodes that add nothing are
@@ -73,7 +73,7 @@ class LabelSetInference {
   /// valid in any case.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const SearchGoal& goal = {},
-                    std::int64_t most_branches = kMostBranches) const;
+                    std::int64_t most_branches = kMaxBranches) const;
 
   /// Maximises over the linear relaxation 0 <= z <= 1 of the same problem, one z per node, or finds
   /// a point that meets the goal. On trees, and wherever a label set attains the closure bound, z

@@ -155,7 +155,7 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
         static_cast<std::int64_t>(std::min(goal.branch_limit_factor * usual, 1e15));
     const auto found = model_->inference_.best(
         ws.rewards, ws.inference, y.nodes, of_sums,
-        goal.needs_best() ? LabelSetInference::kMostBranches : most_branches);
+        goal.needs_best() ? LabelSetInference::kMaxBranches : most_branches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());
@@ -218,7 +218,7 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::at_loss(std::uint32_t
 // the squared distance is d, exact line search would move the weight g / d to the changed set.
 void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, double weight,
                                   std::vector<Labelling>& steps) const {
-  constexpr int kMostSteps = 5;
+  constexpr int kMaxSteps = 5;
   if (!y.shares.empty()) return;
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
@@ -253,10 +253,10 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
   });
   double least = weight;
   std::size_t p = 0;
-  for (int step = 0; step < kMostSteps && p < parts.size(); ++step) {
+  for (int step = 0; step < kMaxSteps && p < parts.size(); ++step) {
     if (parts[p].first < least) least = parts[p].first;
     least *= 0.5;
-    for (; p < parts.size() && (parts[p].first >= least || step + 1 == kMostSteps); ++p) {
+    for (; p < parts.size() && (parts[p].first >= least || step + 1 == kMaxSteps); ++p) {
       const std::size_t l = parts[p].second;
       if (chosen[l] && num_chosen == 1) continue;
       chosen[l] = 1 - chosen[l];

@@ -43,7 +43,7 @@ bool is_range_or_empty_node(std::string_view id) {
          is_number(id.substr(mark + 1));
 }
 
-constexpr std::size_t kMostWords = 2048;
+constexpr std::size_t kMaxWords = 2048;
 constexpr std::string_view kMissing = "_";
 
 class DependencyParser {
@@ -73,11 +73,11 @@ class DependencyParser {
   }
 
   void add_token(const detail::TokenPlace& place, const std::vector<std::string_view>& cells) {
-    constexpr std::size_t kMostColumns = kHead - kForm;
+    constexpr std::size_t kMaxColumns = kHead - kForm;
     const std::size_t num_answers = options_.has_trees ? 2 : 0;
-    if (cells.size() <= num_answers || cells.size() > kMostColumns + num_answers) {
+    if (cells.size() <= num_answers || cells.size() > kMaxColumns + num_answers) {
       place.fail_at_end("the word has ", cells.size(), " columns, but must have at least a form, ",
-                        "at most ", kMostColumns, " columns",
+                        "at most ", kMaxColumns, " columns",
                         options_.has_trees ? ", and its head and relation after them" : "");
     }
     const auto columns = std::span(cells).first(cells.size() - num_answers);
@@ -99,8 +99,8 @@ class DependencyParser {
   /// `columns`: form, lemma and so on, of which the last ones may be missing.
   void add(const detail::TokenPlace& place, std::span<const std::string_view> columns,
            std::string_view head, std::string_view relation) {
-    if (sentence_.num_words() == kMostWords) {
-      place.fail(columns.front().data(), "the sentence has more than ", kMostWords,
+    if (sentence_.num_words() == kMaxWords) {
+      place.fail(columns.front().data(), "the sentence has more than ", kMaxWords,
                  " words: a parser takes time in the cube of their number");
     }
     std::vector<std::string>* const fields[] = {

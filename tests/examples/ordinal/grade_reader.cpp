@@ -12,14 +12,14 @@ namespace {
 using detail::Line;
 using detail::quoted;
 
-constexpr std::uint32_t kMostGrades = 1000;
+constexpr std::uint32_t kMaxGrades = 1000;
 
 std::uint32_t parse_grade(const Line& line, std::string_view cell) {
   std::uint32_t grade = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), grade);
-  if (error != std::errc{} || end != cell.data() + cell.size() || grade >= kMostGrades) {
+  if (error != std::errc{} || end != cell.data() + cell.size() || grade >= kMaxGrades) {
     line.fail(cell.data(), "grade is ", quoted(cell), ", but must be a whole number below ",
-              kMostGrades);
+              kMaxGrades);
   }
   return grade;
 }
