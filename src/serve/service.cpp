@@ -13,21 +13,13 @@
 #include "model/finite_scores.hpp"
 #include "serve/answer_json.hpp"
 #include "serve/openapi.hpp"
-#include "serve/request_rows.hpp"
+#include "serve/row_answers.hpp"
 
 namespace margrove::serve {
 namespace {
 
-// Between two looks at the clock, and in memory at once.
-constexpr std::size_t kRowsAtOnce = 64;
-constexpr std::size_t kRowBytesAtOnce = 64 * 1024;
-constexpr std::size_t kLabelsAtOnce = 16 * 1024;
 constexpr std::size_t kAnswersAtOnce = 64 * 1024;  // bytes of a stream
-// Estimates of what the work takes, which service_memory_test.cpp holds against counts.
-constexpr std::size_t kBytesPerRowByte = 60;
-constexpr std::size_t kBytesPerLabel = 300;
 constexpr std::size_t kBytesPerPlace = 3 * sizeof(std::string_view);
-constexpr std::size_t kBytesPerSentenceByte = 100;
 
 #include "kServedPage.inc"
 
@@ -44,19 +36,6 @@ constexpr std::array kRoutes{
     Route{"GET", "/openapi.json", "This description", Place::at_once, true, &Service::description},
     Route{"POST", "/reload", "Load models again", Place::loader, true, &Service::reload_models},
 };
-
-constexpr std::string_view kLate = "the time for a request is over";
-
-[[noreturn]] void fail_late() { throw StatusError(504, std::string(kLate)); }
-
-void require_time(Deadline deadline) {
-  if (std::chrono::steady_clock::now() > deadline) fail_late();
-}
-
-double seconds_until(Deadline deadline) {
-  const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
-  return std::max(left.count(), 0.0);
-}
 
 /// The media type without its parameters, in small letters.
 std::string media_type(std::string_view content_type) {
@@ -101,86 +80,6 @@ RequestBody rows_body(const Request& request) {
   require(body.has_rows, "body: it has neither 'row' nor 'rows', but must have one of them");
   require(!body.rows.empty(), "body: 'rows' is empty, but must have at least one row");
   return body;
-}
-
-/// Rows as the predictor takes them.
-CsrMatrix prepared(const ServedModel& model, std::span<const std::string_view> rows,
-                   const std::string& source, std::int64_t first = 1) {
-  return preprocess(model.parts(), read_request_rows(model.parts(), rows, source, first));
-}
-
-/// The labels of a row's answer, if the options bound them.
-std::size_t labels_per_row(const ServedModel& model, const AnswerOptions& options) {
-  const std::size_t all = model.parts().labels.size();
-  return std::clamp<std::size_t>(static_cast<std::size_t>(options.top), 1,
-                                 std::max<std::size_t>(all, 1));
-}
-
-/// How many of the first rows are worked on at once: at least one.
-std::size_t block_size(std::span<const std::string_view> rows, std::size_t labels) {
-  const std::size_t most = std::clamp<std::size_t>(kLabelsAtOnce / labels, 1, kRowsAtOnce);
-  std::size_t count = 0;
-  for (std::size_t bytes = 0; count < std::min(most, rows.size()); ++count) {
-    bytes += rows[count].size();
-    if (count > 0 && bytes > kRowBytesAtOnce) break;
-  }
-  return count;
-}
-
-/// A sentence, and the memory that it and the work on it hold.
-struct HeldSentence {
-  MemoryShare share;
-  std::array<Sentence, 1> sentence;
-  std::string place;
-};
-
-HeldSentence held_sentence(const ServedModel& model, std::string_view row,
-                           const std::string& source, std::int64_t number, MemoryBudget& memory) {
-  HeldSentence held{MemoryShare(memory), {}, concat(source, ":", number)};
-  held.share.resize(kBytesPerSentenceByte * row.size());
-  held.sentence[0] = read_request_sentence(row, source, number);
-  held.share.resize(held.share.bytes() +
-                    model.sentences()->bytes_of_sentence(held.sentence[0].size()));
-  return held;
-}
-
-/// Calls use(text) for the answers to the sentences in order.
-template <class Use>
-void for_sentences(const ServedModel& model, std::span<const std::string_view> rows,
-                   const std::string& source, std::int64_t first, MemoryBudget& memory,
-                   Deadline deadline, const Use& use) {
-  for (const std::string_view row : rows) {
-    const HeldSentence held = held_sentence(model, row, source, first++, memory);
-    RunControl control({}, seconds_until(deadline));
-    const auto answers =
-        model.sentences()->answers({held.sentence, held.place}, Executor::serial(), control);
-    if (control.stop_reason() != Stop::converged) fail_late();
-    use(to_text(answer_json(answers.at(0), model.sentences()->answer_columns())));
-  }
-}
-
-/// Calls use(text) for the answers to the rows in order, which are worked on together.
-template <class Use>
-void for_block(const ServedModel& model, const AnswerOptions& options,
-               std::span<const std::string_view> rows, const std::string& source,
-               std::int64_t first, MemoryBudget& memory, Deadline deadline, const Use& use) {
-  if (model.sentences() != nullptr) {
-    for_sentences(model, rows, source, first, memory, deadline, use);
-    return;
-  }
-  std::size_t bytes = 0;
-  for (const std::string_view row : rows) bytes += row.size();
-  MemoryShare share(memory);
-  share.resize(kBytesPerRowByte * bytes +
-               kBytesPerLabel * rows.size() * labels_per_row(model, options));
-  const LabelTexts& texts = model.texts(options.show);
-  const CsrMatrix X = prepared(model, rows, source, first);
-  const std::vector<Answer> answers = naming_rows(
-      [&](std::size_t row) { return concat(source, ":", first + static_cast<std::int64_t>(row)); },
-      [&] {
-        return answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial());
-      });
-  for (const Answer& answer : answers) use(to_text(answer_json(answer, options, texts)));
 }
 
 /// The lines of a text, without their ends.
@@ -306,13 +205,13 @@ Response Service::predict(const Request& request, Deadline deadline) const {
     require_time(deadline);
     const std::size_t count = block_size(rows.subspan(begin), labels_per_row(*model, options));
     std::string_view separator = begin == 0 ? "" : ",";
-    for_block(*model, options, rows.subspan(begin, count), "row",
-              static_cast<std::int64_t>(begin) + 1, memory_, deadline,
-              [&](std::string_view answer) {
-                text.append(separator);
-                text.append(answer);
-                separator = ",";
-              });
+    for_answers(*model, options, rows.subspan(begin, count), "row",
+                static_cast<std::int64_t>(begin) + 1, memory_, deadline,
+                [&](std::string_view answer) {
+                  text.append(separator);
+                  text.append(answer);
+                  separator = ",";
+                });
     begin += count;
   }
   text.append("]}");
@@ -519,11 +418,11 @@ void PredictStream::answer_block(std::span<const std::string_view> rows, std::in
 
 void PredictStream::append_answers(std::span<const std::string_view> rows, std::int64_t first,
                                    Deadline deadline, std::string& answers) const {
-  for_block(*model_, options_, rows, "line", first, service_.memory(), deadline,
-            [&](std::string_view answer) {
-              answers += answer;
-              answers += '\n';
-            });
+  for_answers(*model_, options_, rows, "line", first, service_.memory(), deadline,
+              [&](std::string_view answer) {
+                answers += answer;
+                answers += '\n';
+              });
   service_.metrics_.count_rows(model_->name(), rows.size());
 }
 
