@@ -55,7 +55,7 @@ std::size_t labels_per_row(const ServedModel& model, const AnswerOptions& option
 }
 
 std::size_t block_size(std::span<const std::string_view> rows, std::size_t labels) {
-  const std::size_t most = std::clamp<std::size_t>(kLabelsAtOnce / labels, 1, kRowsAtOnce);
+  const std::size_t most = std::clamp<std::size_t>(kMaxLabelsOfBlock / labels, 1, kMaxRowsOfBlock);
   std::size_t count = 0;
   for (std::size_t bytes = 0; count < std::min(most, rows.size()); ++count) {
     bytes += rows[count].size();

@@ -13,8 +13,8 @@
 namespace margrove::serve {
 
 // In memory at once, and between two looks at the clock.
-inline constexpr std::size_t kRowsAtOnce = 64;
-inline constexpr std::size_t kLabelsAtOnce = 16 * 1024;
+inline constexpr std::size_t kMaxRowsOfBlock = 64;
+inline constexpr std::size_t kMaxLabelsOfBlock = 16 * 1024;
 // Estimates of what the work takes, which service_memory_test.cpp holds against counts.
 inline constexpr std::size_t kBytesPerRowByte = 60;
 

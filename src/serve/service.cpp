@@ -392,8 +392,8 @@ void PredictStream::answer(Deadline deadline, std::string& answers) {
     if (row.empty()) continue;
     if (rows.empty()) first = num_lines_;
     rows.push_back(row);
-    if (block_size(rows, labels) < rows.size() || rows.size() * labels >= kLabelsAtOnce ||
-        rows.size() == kRowsAtOnce) {
+    if (block_size(rows, labels) < rows.size() || rows.size() * labels >= kMaxLabelsOfBlock ||
+        rows.size() == kMaxRowsOfBlock) {
       answer_them();
     }
   }

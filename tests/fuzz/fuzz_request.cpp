@@ -29,7 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       check(!answer["error"].get<std::string>().empty(), "an error has a message");
     }
   }
-  for (const char* query : {"", "model=texts&top=2", "model=records&probabilities"}) {
+  for (const char* query :
+       {"", "model=texts&top=2", "model=records&probabilities", "model=tags", "model=trees"}) {
     serve::PredictStream stream(served->service(), query, 4096);
     std::string answers;
     try {
