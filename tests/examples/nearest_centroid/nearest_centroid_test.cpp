@@ -17,8 +17,9 @@ ModelParts trained(Examples rows, const OptionValues& options, RunControl& contr
   const Method method = nearest_centroid();
   const auto run = method.start();
   set_options(run->options(), options);
-  const PreparedRows prepared =
-      prepare_rows(std::move(rows), nullptr, {.scale = ColumnScale::none});
+  PreprocessingOptions preprocessing;
+  preprocessing.scale = ColumnScale::none;
+  const PreparedRows prepared = prepare_rows(std::move(rows), nullptr, preprocessing);
   return train_model(method, *run, prepared.training_set(), prepared.preprocessing,
                      Executor::serial(), control);
 }
