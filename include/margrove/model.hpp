@@ -23,7 +23,7 @@ struct ModelParts;
 
 /// Immutable but for assignment; safe to use from many threads. Label ids are those of labels().
 /// Every function of rows throws InvalidInput for rows of another kind than the model was trained
-/// on, or without finite scores, and for models of sentences, which take files instead.
+/// on, or without finite scores, and for models of sentences, which have their own below.
 class Model {
  public:
   /// Throws ModelFileError with the path if the file is missing, damaged or of a later format.

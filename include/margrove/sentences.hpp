@@ -3,7 +3,7 @@
 //
 //   const std::vector<Sentence> train = {{{"the", "D"}, {"cat", "N"}}, {{"a", "D"}, {"dog", "N"}}};
 //   const Model model = train_sentences(train, {{"model", "chain"}});
-//   const std::vector<Sentence> tags = model.predict_sentences({{{"the"}, {"dog"}}});
+//   const std::vector<Sentence> tags = model.predict_sentences(std::vector<Sentence>{{{"dog"}}});
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 """StructuredSVC on examples that are not rows."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -155,6 +155,8 @@ class Structured(Classifier):
         check_is_fitted(self)
         if self._output.form == "rows":
             return super().score(X, y, sample_weight)
+        for _ in _answered(self._output, X, y, "answers"):
+            pass  # refuses other lengths
         pairs = zip(self.predict(X), y, strict=True)
         read = _arc if self._output.name == "dependency" else _text
         right = [
@@ -208,7 +210,7 @@ def _model_of(start: Any) -> _core.Model | None:
 def _arc(*pair: Any) -> tuple[int, str]:
     """(head, relation) of a pair, given as two arguments or as one."""
     head, relation = pair if len(pair) == 2 else pair[0]
-    return int(head), str(relation)
+    return _head_of(head, "a word"), str(relation)
 
 
 def _text(tag: Any) -> str:
@@ -221,6 +223,10 @@ def _add_answer(answers: dict[str, Any], answer: Any, place: str, what: str) -> 
     plain = answer.item() if isinstance(answer, np.generic) else answer
     if is_missing(plain):
         raise ValueError(f"y: {place}: the {what} is {answer!r}, but must be there")
+    if not isinstance(plain, str | bool | int | float):
+        raise ValueError(
+            f"y: {place}: the {what} is {answer!r}, but must be a text, a number or a bool"
+        )
     require_unicode(plain, f"y: {place}: the {what}")
     other = answers.setdefault(str(plain), plain)
     if type(other) is not type(plain):
@@ -307,11 +313,11 @@ def _answered(
 
 def _columns_of_word(word: Any, keys: list[str] | None, place: str) -> list[str]:
     """Of a tree: docs/formats.md, CoNLL-U."""
-    columns = [word] if isinstance(word, str) else list(word)
-    if len(columns) > _WORD_COLUMNS or not all(isinstance(c, str) for c in columns):
+    columns = [word] if isinstance(word, str) else list(word) if _is_sequence(word) else []
+    if not 0 < len(columns) <= _WORD_COLUMNS or not all(isinstance(c, str) for c in columns):
         raise ValueError(
-            f"{place}: it is {columns}, but must have at most {_WORD_COLUMNS} texts: form, lemma, "
-            "part of speech, finer one, morphology"
+            f"{place}: it is {word!r}, but must be a text, or at most {_WORD_COLUMNS} texts: form, "
+            "lemma, part of speech, finer one, morphology"
         )
     return columns
 
@@ -323,16 +329,31 @@ def _arc_columns(arc: Any, place: str, answers: dict[str, Any]) -> list[str]:
     head, relation = arc
     if is_missing(head):
         raise ValueError(f"y: {place}: the head is {head!r}, but must be there")
-    return [str(int(head)), _add_answer(answers, relation, place, "relation")]
+    return [str(_head_of(head, place)), _add_answer(answers, relation, place, "relation")]
+
+
+def _head_of(head: Any, place: str) -> int:
+    try:
+        is_whole = float(head) == int(head)
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise ValueError(f"y: {place}: the head is {head!r}, but must be a whole number")
+    return int(head)
 
 
 _WORD_COLUMNS = 5  # of a word, without its number and its arc
 
 
+def _is_sequence(value: Any) -> bool:
+    """Whether it has a length and an order; of dicts the keys would be taken."""
+    return hasattr(value, "__len__") and not isinstance(value, Mapping | Set)
+
+
 def _cells(token: Any, place: str) -> list[str]:
     """A token that is a text or a sequence of texts, as columns."""
-    cells = [token] if isinstance(token, str) else list(token) if hasattr(token, "__len__") else []
-    if isinstance(token, Mapping) or not cells or not all(isinstance(c, str) for c in cells):
+    cells = [token] if isinstance(token, str) else list(token) if _is_sequence(token) else []
+    if not cells or not all(isinstance(c, str) for c in cells):
         raise ValueError(
             f"{place} is {token!r}, but must be a text, a sequence of texts, or a dict where the "
             "first token is one"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/checked_examples.hpp"
 #include "eval/evaluation.hpp"
 #include "io/model_file.hpp"
 #include "methods/labelled_rows.hpp"
@@ -121,6 +122,7 @@ std::vector<double> Model::node_probabilities(const Rows& rows, Executor& execut
 
 Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
                            std::size_t num_strongest) const {
+  parts_->rows();  // throws for models of sentences
   const FeatureRows input(*parts_, rows);
   require(i < input.matrix().num_rows(), "explain: row is ", i, ", but must be below ",
           input.matrix().num_rows());
@@ -137,6 +139,7 @@ namespace {
 
 /// The rows on which a model can be measured.
 Examples measurable(const ModelParts& parts, Examples labelled) {
+  require_consistent(labelled);
   if (parts.rows().gives_one_label()) leave_out_unlabelled(labelled);
   return labelled;
 }
@@ -186,7 +189,7 @@ std::string Model::predict_file(const std::string& path, Executor& executor,
                                 RunControl* control) const {
   const FilePredictor* files = parts_->predictor->files();
   require(files != nullptr, "the model is of method ", parts_->method,
-          ", but must be one of files");
+          ", but must be one of sentences");
   RunControl unlimited;
   return files->predict_file(path, executor, control != nullptr ? *control : unlimited);
 }

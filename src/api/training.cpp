@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/checked_examples.hpp"
 #include "eval/automatic_choice.hpp"
 #include "eval/example_tuning.hpp"
 #include "eval/held_out.hpp"
@@ -49,8 +50,8 @@ PreprocessingOptions preprocessing_of(const TrainingData& data) {
 
 /// The values of options that the grid does not set.
 OptionValues without_grid(OptionValues values, const std::vector<OptionValues>& grid) {
-  for (const auto& [name, value] : grid.front()) {
-    std::erase_if(values, [&](const auto& each) { return each.first == name; });
+  for (const auto& set : grid.front()) {
+    std::erase_if(values, [&](const auto& each) { return each.first == set.first; });
   }
   return values;
 }
@@ -62,6 +63,7 @@ class Training {
       : data_(std::move(data)),
         executor_(executor),
         control_(control != nullptr ? *control : unlimited_) {
+    require_consistent(data_.rows);
     if (data_.rows.source.empty()) data_.rows.source = "training data";
     if (!data_.hierarchy) data_.hierarchy = std::exchange(data_.rows.hierarchy, std::nullopt);
     require<InvalidOption>(data_.calibration >= 0 && data_.calibration < 1,

@@ -64,6 +64,10 @@ class Explain final : public Command {
     require_result_writable(dot_path_, arguments_.input_paths());
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
+    const SentencePredictor* sentences = model.predictor->sentences();
+    require<InvalidOption>(sentences == nullptr || sentences->explains(),
+                           "explain: a model of method ", model.method, " and kind ",
+                           model.predictor->kind(), " has no explanations");
     require_row_and_data();
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
     if (draws) control.start_writing();

@@ -83,8 +83,13 @@ const RowFormat& first_format(std::span<const RowFormat> formats, RowKind kind,
     if (format.kind != kind) return false;
     return name.empty() ? is_of(format) : format.name == name;
   });
-  if (found == formats.end()) throw std::logic_error("no row format claims every file");
-  return *found;
+  if (found != formats.end()) return *found;
+  std::vector<std::string> names;
+  for (const RowFormat& format : formats) {
+    if (format.kind == kind) names.emplace_back(format.name);
+  }
+  throw InvalidOption(concat("option format is '", name, "', but must be one of ",
+                             detail::join(names, ", "), " for these rows"));
 }
 
 }  // namespace

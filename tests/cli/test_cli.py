@@ -947,10 +947,14 @@ class Accidents(CliTest):
                 2, f"option {name} is given, but the examples of method structured are not rows",
                 "predict", "model", "words", *option,
             )  # fmt: skip
-        for verb in (["report", "--output", "page"], ["explain", "--row", "1"]):
+        self.assert_fails(
+            2, "the examples of method structured are not rows, but files of examples, which "
+            "predict, evaluate and info alone take", "report", "--output", "page", "model", "words",
+        )  # fmt: skip
+        for arguments in (["model"], ["model", "words"], ["--row", "1", "model", "words"]):
             self.assert_fails(
-                2, "the examples of method structured are not rows, but files of examples, which "
-                "predict, evaluate and info alone take", verb[0], "model", "words", *verb[1:],
+                2, "explain: a model of method structured and kind chain has no explanations",
+                "explain", *arguments,
             )  # fmt: skip
 
     def test_numbers_of_columns_must_be_finite(self) -> None:

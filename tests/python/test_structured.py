@@ -49,6 +49,37 @@ def test_any_text_is_a_token() -> None:
     assert own.predict([["-DOCSTART-"], ["# x", "New York"]]) == [["A"], ["B", "C"]]
 
 
+@pytest.mark.parametrize(
+    ("word", "arc", "message"),
+    [
+        ({"form": "a", "pos": "N"}, (0, "root"), "it is {'form': 'a', 'pos': 'N'}, but must be a"),
+        ({"a", "b"}, (0, "root"), "but must be a text"),
+        ([], (0, "root"), r"it is \[\], but must be a text"),
+        ("a", (0.5, "root"), "the head is 0.5, but must be a whole number"),
+        ("a", ("x", "root"), "the head is 'x', but must be a whole number"),
+        ("a", (0, ("root",)), r"the relation is \('root',\), but must be a text"),
+    ],
+)
+def test_wrong_words_and_arcs_name_their_place(word: Any, arc: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"sentence 0, word 0: .*{message}"):
+        StructuredSVC(model="dependency").fit([[word]], [[arc]])
+
+
+def test_whole_heads_may_be_floats() -> None:
+    model = StructuredSVC(model="dependency").fit([["a", "b"]], [[(2.0, "x"), (0.0, "root")]])
+    assert model.predict([["a", "b"]]) == [[(2, "x"), (0, "root")]]
+
+
+def test_pairs_are_no_tags_and_scores_need_all_answers() -> None:
+    with pytest.raises(ValueError, match=r"y: sentence 0, token 0: the tag is \(0, 'root'\), but"):
+        StructuredSVC().fit([["a"]], [[(0, "root")]])
+    model = StructuredSVC().fit(SENTENCES, TAGS)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(SENTENCES, TAGS[:1])
+    with pytest.raises(ValueError, match="y: sentence 0 has 1 answers, but must have 3"):
+        model.score(SENTENCES[:1], [["D"]])
+
+
 def several() -> tuple[Any, Any]:
     random = np.random.default_rng(0)
     Y = (random.random((120, 3)) < 0.5).astype(int)

@@ -131,7 +131,7 @@ TEST_F(TextModel, rows_of_numbers_and_files_throw) {
       [&] { model_.predict(CsrMatrix(3)); },
       ThrowsMessage<InvalidInput>(HasSubstr("the rows are numbers, but the model takes texts")));
   EXPECT_THAT([&] { model_.predict_file("sentences.txt"); },
-              ThrowsMessage<InvalidInput>(HasSubstr("must be one of files")));
+              ThrowsMessage<InvalidInput>(HasSubstr("must be one of sentences")));
 }
 
 TEST(Model, of_records_refuses_numbers_and_texts) {
@@ -405,6 +405,29 @@ class UserClasses {
  private:
   const MultiClassModel& model_;
 };
+
+TEST(Examples, that_do_not_fit_together_throw) {
+  const Examples rows = testing::grouped_rows(20, 3);
+  const Model model = train(FlatSvmOptions{}, {.rows = rows});
+  const auto refused = [&](const Examples& wrong, const char* message) {
+    EXPECT_THAT([&] { train(FlatSvmOptions{}, {.rows = wrong}); },
+                ThrowsMessage<InvalidInput>(HasSubstr(message)));
+    EXPECT_THAT([&] { model.evaluate(wrong); }, ThrowsMessage<InvalidInput>(HasSubstr(message)));
+    EXPECT_THAT([&] { model.report_page(wrong); }, ThrowsMessage<InvalidInput>(HasSubstr(message)));
+  };
+  Examples without_codec = rows;
+  without_codec.codec = LabelCodec{};
+  refused(without_codec, "toy: row 0 has label");
+  Examples more_rows = rows;
+  more_rows.labels.append(std::vector<LabelId>{0});
+  refused(more_rows, "it has 20 rows, but labels of 21");
+  Examples views = rows;
+  views.views = {{"a", 0, 2}, {"b", 2, 9}};
+  refused(views, "the views have 9 columns, but must have 4");
+  EXPECT_THAT(
+      [] { read_examples("none", {.format = "foo"}); },
+      ThrowsMessage<InvalidOption>(HasSubstr("option format is 'foo', but must be one of")));
+}
 
 class TrainStructured : public ::testing::Test {
  protected:

@@ -110,9 +110,9 @@ TEST(ServiceMemory, of_sentences_is_at_most_what_they_take_of_the_budget) {
     const std::size_t estimate =
         models.find("")->sentences()->bytes_of_sentence(static_cast<std::size_t>(num_tokens)) +
         100 * body.size();
-    const std::int64_t bytes = most_held_by([&] {
+    const std::int64_t bytes = most_held_by([&, &name = model] {
       const Response response =
-          served.post("/predict", body, concat("model=", std::string_view(model)));
+          served.post("/predict", body, concat("model=", std::string_view(name)));
       EXPECT_EQ(response.status, 200) << response.body;
     });
     EXPECT_LT(bytes, static_cast<std::int64_t>(estimate)) << model;
