@@ -84,6 +84,7 @@ const RowFormat& first_format(std::span<const RowFormat> formats, RowKind kind,
     return name.empty() ? is_of(format) : format.name == name;
   });
   if (found != formats.end()) return *found;
+  if (name.empty()) throw std::logic_error("no row format claims every file");
   std::vector<std::string> names;
   for (const RowFormat& format : formats) {
     if (format.kind == kind) names.emplace_back(format.name);

@@ -34,6 +34,7 @@ TEST(RowFormats, are_chosen_by_kind_and_extension) {
   EXPECT_EQ(place("a.gz", RowKind::numbers), 1);
   EXPECT_THROW(row_format_of(std::span(kFormats).first(1), "a", RowKind::numbers),
                std::logic_error);
+  EXPECT_THROW(row_format_of(kFormats, "a", RowKind::numbers, "foo"), InvalidOption);
 }
 
 TEST(RowFormats, claim_every_file_of_both_kinds) {
