@@ -87,6 +87,7 @@ class Structured(Classifier):
                 f"takes {output.form}"
             )
         self._require_labels(y)
+        X, y = _listed(X), _listed(y)
         keys = _keys_of(X) if output.name == "chain" else None
         answers: dict[str, Any] = {}
         sentences = _sentences_of(output, X, y, keys, answers)
@@ -138,6 +139,7 @@ class Structured(Classifier):
             if self._form == "single" and not how:
                 return self.top_k(X, 1)[0][:, 0]  # the sets may be empty or hold several
             return super().predict(X, **how)
+        X = _listed(X)
         keys = _keys_of(X) if self._output.name == "chain" else None
         if (keys is None) != (self._keys is None):
             raise ValueError(_wrong_tokens(keys, self._loaded_from_file))
@@ -149,12 +151,22 @@ class Structured(Classifier):
             return [[answer[tag] for (tag,) in sentence] for sentence in sentences]
         return [[(int(head), answer[name]) for head, name in sentence] for sentence in sentences]
 
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if self._output.form != "rows":
+            raise ValueError(
+                "the estimator is fitted on sentences, which predict and score alone take, and not "
+                "on rows"
+            )
+        return super()._rows(X)
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows with right labels; for sentences, the share of tokens with the right
         tag, or with the right head and relation."""
         check_is_fitted(self)
         if self._output.form == "rows":
             return super().score(X, y, sample_weight)
+        X, y = _listed(X), _listed(y)
         for _ in _answered(self._output, X, y, "answers"):
             pass  # refuses other lengths
         pairs = zip(self.predict(X), y, strict=True)
@@ -163,6 +175,14 @@ class Structured(Classifier):
             read(a) == read(b) for tags, truth in pairs for a, b in zip(tags, truth, strict=True)
         ]
         return float(np.mean(right))
+
+
+def _listed(values: Any) -> Any:
+    """The list that a Series or an array of objects holds; anything else as it is."""
+    if hasattr(values, "to_list"):
+        return values.to_list()
+    is_array = isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == object
+    return list(values) if is_array else values
 
 
 def _sentences_of(
@@ -372,9 +392,10 @@ def _tag_columns(tag: Any, place: str, answers: dict[str, Any]) -> list[str]:
 
 def _check_sentences(output: _OutputType, X: Any) -> None:
     if hasattr(X, "dtype") or not hasattr(X, "__len__"):
+        what = "an array" if hasattr(X, "dtype") else f"a {type(X).__name__}"
         of_rows = [repr(other.name) for other in _OUTPUT_TYPES.values() if other.form == "rows"]
         raise ValueError(
-            f"X: it is an array, but model={output.name!r} must have a list of sentences; for rows "
+            f"X: it is {what}, but model={output.name!r} must have a list of sentences; for rows "
             f"choose model={' or '.join(of_rows)}"
         )
     if not len(X):

@@ -958,7 +958,7 @@ class Accidents(CliTest):
             )  # fmt: skip
 
     def test_numbers_of_columns_must_be_finite(self) -> None:
-        for number in ("nan", "inf", "-inf"):
+        for number in ("nan", "inf", "-inf", "1e39", "-1e999"):
             self.write("words", f"one size:1 O\ntwo size:{number} X\n")
             self.assert_fails(
                 3, f"words:2:5: column 2 is 'size:{number}', but its number must be finite",

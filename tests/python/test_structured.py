@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from margrove import StructuredSVC, load
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 SENTENCES = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"], ["dogs"]] * 5
@@ -63,6 +64,27 @@ def test_any_text_is_a_token() -> None:
 def test_wrong_words_and_arcs_name_their_place(word: Any, arc: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"sentence 0, word 0: .*{message}"):
         StructuredSVC(model="dependency").fit([[word]], [[arc]])
+
+
+def test_series_and_arrays_of_sentences_are_lists_of_them() -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = np.empty(len(SENTENCES), object), np.empty(len(SENTENCES), object)
+    X[:], y[:] = SENTENCES, TAGS
+    for given, answers in ((X, y), (pd.Series(SENTENCES), pd.Series(TAGS)), (tuple(SENTENCES), y)):
+        model = StructuredSVC().fit(given, answers)
+        assert model.predict(given) == TAGS
+        assert model.score(given, answers) == 1.0
+    with pytest.raises(ValueError, match="X: it is a generator, but model='chain' must have a"):
+        StructuredSVC().fit((sentence for sentence in SENTENCES), TAGS)
+
+
+def test_what_is_for_rows_says_so() -> None:
+    model = StructuredSVC().fit(SENTENCES, TAGS)
+    for call in (model.decision_function, model.explain, lambda X: model.top_k(X, 1)):
+        with pytest.raises(ValueError, match="fitted on sentences, which predict and score alone"):
+            call(SENTENCES)
+    searched = GridSearchCV(StructuredSVC(), {"C": [0.01, 0.1]}, cv=KFold(2))
+    assert searched.fit(SENTENCES, TAGS).best_score_ > 0.9
 
 
 def test_whole_heads_may_be_floats() -> None:

@@ -1,8 +1,10 @@
 #include "outputs/chain/column_reader.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "base/number_text.hpp"
+#include "data/float_parser.hpp"
 #include "data/sentence_lines.hpp"
 
 namespace margrove {
@@ -122,7 +124,10 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
   const auto colon = cell.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
   const auto text = cell.substr(colon + 1);
-  const auto value = read_number<float>(text);
+  auto value = read_number<float>(text);
+  const bool is_too_large =
+      !value && detail::parse_float(text).fault == detail::FloatFault::too_large;
+  if (is_too_large) value = std::numeric_limits<float>::infinity();
   if (!value) return std::nullopt;
   return NumericCell{cell.substr(0, colon), *value};
 }
