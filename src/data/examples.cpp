@@ -84,6 +84,9 @@ Examples read_examples(const std::string& path, const ExampleOptions& options,
 }
 
 Examples select_rows(const Examples& raw, std::span<const std::uint32_t> rows) {
+  for (const std::uint32_t i : rows) {
+    require(i < raw.num_rows(), "select_rows: row is ", i, ", but must be below ", raw.num_rows());
+  }
   Examples selected;
   selected.kind = raw.kind;
   if (raw.kind == RowKind::documents) {

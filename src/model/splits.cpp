@@ -43,6 +43,8 @@ Split split_by(const std::vector<bool>& in_validation) {
 
 std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std::uint64_t seed) {
   const std::size_t rows = labels.num_rows();
+  require<InvalidOption>(rows >= 2, "option folds is ", num_folds, ", but there is only ", rows,
+                         " row to divide, and must be two");
   require<InvalidOption>(num_folds >= 2 && static_cast<std::size_t>(num_folds) <= rows,
                          "option folds is ", num_folds, ", but must be in [2, ", rows,
                          "], the number of rows");

@@ -1,8 +1,10 @@
 #include "outputs/chain/chain_output.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "outputs/chain/chain_decision.hpp"
 #include "outputs/chain/chain_predictor.hpp"
@@ -17,6 +19,15 @@ ColumnCorpus read(const ExampleSource& source, const ChainSvmOptions& options,
   return read_columns(source, {.comments = options.comments}, control);
 }
 
+/// A warning where there is nothing to learn, as where columns of trees are read as those of tags.
+std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::string& source) {
+  if (corpus.tags.size() != 1) return {};
+  constexpr std::size_t kColumnsOfTrees = 9;  // of CoNLL-U, but for the last
+  const bool may_be_trees = corpus.num_columns == kColumnsOfTrees;
+  return {concat(source, ": all tokens have the tag '", corpus.tags.name(0), "'",
+                 may_be_trees ? "; for trees in CoNLL-U choose model dependency" : "")};
+}
+
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
                   const TrainingSet& data, Executor& executor, RunControl& control) {
   FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
@@ -29,7 +40,7 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
   StructuredWeights fit =
       fit_chain(sequences, options, executor, control, start, data.continuation.checkpoint);
   TrainResult result;
-  result.report = to_report(fit.fit);
+  result.report = to_report(fit.fit, warnings_of(corpus, data.source));
   result.predictor = std::make_unique<ChainPredictor>(
       std::move(features), corpus.tags, corpus.num_columns, std::move(fit.weights), decision.rule,
       decision.outside_tag, decision.constraints, options.comments);

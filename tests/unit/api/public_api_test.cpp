@@ -425,6 +425,11 @@ TEST(Examples, that_do_not_fit_together_throw) {
   views.views = {{"a", 0, 2}, {"b", 2, 9}};
   refused(views, "the views have 9 columns, but must have 4");
   EXPECT_THAT(
+      [&] {
+        select_rows(rows, std::vector<std::uint32_t>{3, 20});
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("row is 20, but must be below 20")));
+  EXPECT_THAT(
       [] { read_examples("none", {.format = "foo"}); },
       ThrowsMessage<InvalidOption>(HasSubstr("option format is 'foo', but must be one of")));
 }

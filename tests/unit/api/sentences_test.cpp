@@ -66,8 +66,17 @@ TEST(Sentences, are_tuned_on_splits_of_them) {
   EXPECT_EQ(tuned.points[tuned.best].mean, 1);
   const Model same = train_sentences(many, tuned.points[tuned.best].values);
   EXPECT_EQ(tuned.model.predict_sentences(kUntagged), same.predict_sentences(kUntagged));
+  EXPECT_THAT(
+      [&] { tune_sentences(std::vector<Sentence>{kTagged[0]}); },
+      ThrowsMessage<InvalidOption>(HasSubstr("option folds is 3, but there is only 1 row")));
   EXPECT_THAT([&] { tune_sentences(many, {}, {.grid = {"C=1"}, .metric = "las"}); },
               ThrowsMessage<InvalidOption>(HasSubstr("metric is 'las', but must be one of")));
+}
+
+TEST(Sentences, with_one_tag_train_with_a_warning) {
+  const Model model = train_sentences(std::vector<Sentence>{{{"a", "_"}, {"b", "_"}}});
+  EXPECT_THAT(model.report().warnings,
+              ::testing::Contains(HasSubstr("all tokens have the tag '_'")));
 }
 
 TEST(Sentences, errors_name_sentence_and_token) {
