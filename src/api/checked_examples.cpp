@@ -7,14 +7,13 @@ namespace margrove {
 
 void require_consistent(const Examples& examples) {
   const std::string source = examples.source.empty() ? "examples" : examples.source;
-  const bool are_numbers = examples.kind == RowKind::numbers;
-  const bool have_texts = examples.kind == RowKind::documents || !examples.texts().empty();
-  const std::size_t num_rows = are_numbers  ? examples.X.num_rows()
-                               : have_texts ? examples.texts().size()
-                                            : examples.num_rows();
-  require(num_rows == examples.num_rows(), source, ": it has ", num_rows, " rows, but labels of ",
-          examples.num_rows());
-  for (std::size_t i = 0; i < examples.num_rows(); ++i) {
+  const std::size_t num_rows = examples.num_rows();
+  for (const std::size_t count : {std::size_t{examples.X.num_rows()}, examples.documents.size(),
+                                  examples.fields.documents.size()}) {
+    require(count == 0 || count == num_rows, source, ": it has ", count, " rows, but labels of ",
+            num_rows);
+  }
+  for (std::size_t i = 0; i < num_rows; ++i) {
     for (const LabelId label : examples.labels[i]) {
       require(label < examples.codec.size(), source, ": row ", i, " has label ", label,
               ", but must have labels of its codec, which has ", examples.codec.size());
