@@ -34,10 +34,15 @@ void print_table(const std::vector<OptionInfo>& infos) {
   std::cout << "\n";
 }
 
+void print_section(std::string_view title, const std::vector<OptionInfo>& infos) {
+  std::cout << "## " << title << "\n\n";
+  print_table(infos);
+}
+
 template <class Struct>
-std::vector<OptionInfo> infos_of() {
+void print_section(std::string_view title) {
   Struct options;
-  return shown_options(OptionTable(options));
+  print_section(title, shown_options(OptionTable(options)));
 }
 
 }  // namespace
@@ -64,22 +69,14 @@ int OptionsReference::run() {
     }
     print_table(method.start()->options().list());
   }
-  std::cout << "## Columns of CSV, TSV and JSON lines (kept in the model)\n\n";
-  print_table(record_option_infos());
-  std::cout << "## Labels of rows from annotations\n\n";
-  print_table(infos_of<AnnotationOptions>());
-  std::cout << "## Preprocessing (kept in the model)\n\n";
-  print_table(infos_of<PreprocessingOptions>());
-  std::cout << "## Weights of rows\n\n";
-  print_table(infos_of<RowWeightOptions>());
-  std::cout << "## Run\n\n";
-  print_table(infos_of<RunOptions>());
-  std::cout << "## Answers of `predict` and of `/predict` (`serve`)\n\n";
-  print_table(infos_of<AnswerOptions>());
-  std::cout << "## Explanations of `explain` and of `/explain` (`serve`)\n\n";
-  print_table(infos_of<ExplainOptions>());
-  std::cout << "## Metrics of `evaluate`\n\n";
-  print_table(infos_of<EvaluationOptions>());
+  print_section("Columns of CSV, TSV and JSON lines (kept in the model)", record_option_infos());
+  print_section<AnnotationOptions>("Labels of rows from annotations");
+  print_section<PreprocessingOptions>("Preprocessing (kept in the model)");
+  print_section<RowWeightOptions>("Weights of rows");
+  print_section<RunOptions>("Run");
+  print_section<AnswerOptions>("Answers of `predict` and of `/predict` (`serve`)");
+  print_section<ExplainOptions>("Explanations of `explain` and of `/explain` (`serve`)");
+  print_section<EvaluationOptions>("Metrics of `evaluate`");
   return kOk;
 }
 
