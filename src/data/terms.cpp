@@ -6,7 +6,6 @@
 #include "base/number_text.hpp"
 #include "base/random.hpp"
 #include "data/text_scan.hpp"
-#include "data/utf8.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -48,34 +47,28 @@ TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
     : choice_(choice),
       meter_(control),
       single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
-                    choice.stop_words.empty()),
-      stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {}
+                    choice.stop_words.empty()) {
+  for (const std::string& word : choice.stop_words) stop_words_.find_or_add({word});
+}
 
 void TermCutter::read_words(std::string_view text) {
-  words_.clear();
-  ends_.clear();
+  words_.assign(1, ' ');
+  spans_.clear();
   for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word) {
-    if (!stop_words_.empty() && stop_words_.contains(word)) return;
-    if (!ends_.empty()) words_ += ' ';
+    if (stop_words_.find({word}) != TermTable::kNone) return;
+    spans_.push_back({words_.size(), words_.size() + word.size()});
     words_ += word;
-    ends_.push_back(words_.size());
+    words_ += ' ';
   });
 }
 
-void TermCutter::read_characters(std::string_view word) {
-  word_.assign(1, ' ');
-  word_ += word;
-  word_ += ' ';
+void TermCutter::read_characters(const Span& word) {
   starts_.clear();
-  for (std::size_t at = 0; at < word_.size();) {
-    const std::size_t stop = std::min(word_.size(), at + WorkMeter::kWorkBetweenQuestions);
-    meter_.add(stop - at);
-    while (at < stop) {
-      starts_.push_back(at);
-      at += decode_utf8(std::string_view(word_).substr(at)).size;
-    }
-  }
-  starts_.push_back(word_.size());
+  for_metered(word.end - word.begin + 2, [&, first = word.begin - 1](std::size_t k) {
+    const bool continues = (static_cast<unsigned char>(words_[first + k]) & 0xC0U) == 0x80U;
+    if (!continues) starts_.push_back(first + k);
+  });
+  starts_.push_back(word.end + 1);
 }
 
 std::vector<std::string> read_stop_words(const std::string& path, TextTerms::WordRule rule) {

@@ -3,26 +3,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "base/work_meter.hpp"
+#include "data/term_table.hpp"
 #include "data/words.hpp"
 #include "margrove/tfidf.hpp"
 
 namespace margrove {
-
-/// A hash for lookups by text that make no copy of it.
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>()(text);
-  }
-};
 
 /// Cuts texts into terms. It refers to the choice, which must outlive it, and asks a control while
 /// it works, also within a word.
@@ -37,27 +28,33 @@ class TermCutter {
   /// end. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
-    if (single_words_) return for_each_word(text, choice_.word_rule, meter_, visit);
+    if (single_words_) {
+      return for_each_word(text, choice_.word_rule, meter_,
+                           [&](std::string_view word) { visit(Term{word}); });
+    }
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
-      for_metered(ends_.size() < length ? 0 : ends_.size() - length + 1, [&](std::size_t k) {
-        const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
-        visit(std::string_view(words_).substr(begin, ends_[k + length - 1] - begin));
+      for_metered(spans_.size() < length ? 0 : spans_.size() - length + 1, [&](std::size_t k) {
+        visit(Term{between(spans_[k].begin, spans_[k + length - 1].end)});
       });
     }
     if (choice_.characters.is_none()) return;
-    for (std::size_t k = 0; k < ends_.size(); ++k) {
-      const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
-      for_each_run(std::string_view(words_).substr(begin, ends_[k] - begin), visit);
-    }
+    for (const Span& word : spans_) for_each_run(word, visit);
   }
 
  private:
-  /// Sets words_ to the words that are no stop words, with a blank between them.
+  struct Span {
+    std::size_t begin, end;  // in words_
+  };
+  /// Sets words_ to the words that are no stop words, with a blank around each.
   void read_words(std::string_view text);
-  /// Sets word_ to the word between blanks and starts_ to the bytes at which its characters start.
-  void read_characters(std::string_view word);
+  /// Sets starts_ to where the characters of a word and of the blanks beside it start, and to the
+  /// end of the last.
+  void read_characters(const Span& word);
+  std::string_view between(std::size_t begin, std::size_t end) const {
+    return std::string_view(words_).substr(begin, end - begin);
+  }
 
   /// Calls work(k) for each k < count. It is outside of the inner loop that the meter is asked.
   template <class Work>
@@ -70,17 +67,14 @@ class TermCutter {
   }
 
   template <class Visit>
-  void for_each_run(std::string_view word, const Visit& visit) {
+  void for_each_run(const Span& word, const Visit& visit) {
     read_characters(word);
     const std::size_t num_characters = starts_.size() - 1;
     const auto last = static_cast<std::size_t>(choice_.characters.last);
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
       for_metered(num_characters - length + 1, [&](std::size_t k) {
-        run_.assign(1, '\'');
-        run_.append(word_, starts_[k], starts_[k + length] - starts_[k]);
-        run_ += '\'';
-        visit(std::string_view(run_));
+        visit(Term{between(starts_[k], starts_[k + length]), /*is_run=*/true});
       });
       if (length == num_characters) return;
     }
@@ -89,10 +83,11 @@ class TermCutter {
   const TextTerms& choice_;
   WorkMeter meter_;
   bool single_words_;
-  std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
-  // Of the present text and word.
-  std::string words_, word_, run_;
-  std::vector<std::size_t> ends_, starts_;
+  TermTable stop_words_;
+  // Of the present text, and the last of its present word.
+  std::string words_;
+  std::vector<Span> spans_;
+  std::vector<std::size_t> starts_;
 };
 
 /// The words of a file of text, each found as in documents; lines that start with '#' are skipped.

@@ -1,11 +1,11 @@
 #include "margrove/tfidf.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <iterator>
-#include <optional>
-#include <unordered_map>
-#include <utility>
+#include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "base/keep_first.hpp"
 #include "base/work_meter.hpp"
@@ -19,27 +19,8 @@
 
 namespace margrove {
 namespace {
-/// The words of each row and how often they occur, columns ascending.
-struct Entry {
-  std::uint32_t column;
-  std::uint32_t count;
-};
-void merge_equal(std::vector<Entry>& row, WorkMeter& meter) {
-  sort_metered(
-      row, [](const Entry& a, const Entry& b) { return a.column < b.column; }, meter);
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    if (kept > 0 && row[kept - 1].column == row[k].column) {
-      row[kept - 1].count += row[k].count;
-    } else {
-      row[kept++] = row[k];
-    }
-  }
-  row.resize(kept);
-}
-
 /// The counts of a term in the training rows.
-struct Term {
+struct TermCount {
   std::size_t num_rows = 0;  // with it
   std::size_t last_row = 0;  // counted from 1
   double num_occurrences = 0;
@@ -84,147 +65,192 @@ Preprocessing with_options(Preprocessing::Kind kind, const TfidfOptions& options
   return fitted;
 }
 
-/// Which terms the options keep. `terms` are in the order that ends ties. Throws InvalidInput if
-/// terms occur, but none is kept.
-std::vector<bool> kept_terms(const std::vector<Term>& terms, std::size_t num_rows,
-                             const TfidfOptions& options) {
+/// The numbers of the terms that the options keep. `sort` brings numbers into the order in which
+/// the terms become columns, which also ends ties. Throws InvalidInput if terms occur, but none is
+/// kept.
+template <class Sort>
+std::vector<std::uint32_t> kept_terms(const std::vector<TermCount>& counts, std::size_t num_rows,
+                                      const TfidfOptions& options, const Sort& sort) {
   const auto smallest = static_cast<std::size_t>(options.min_document_frequency);
   const double largest = options.max_document_share * static_cast<double>(num_rows);
-  std::vector<std::size_t> ranked;
+  std::vector<std::uint32_t> kept;
   std::size_t num_occurring = 0;
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    num_occurring += terms[k].num_rows > 0;
-    if (terms[k].num_rows < smallest || static_cast<double>(terms[k].num_rows) > largest) continue;
-    ranked.push_back(k);
+  for (std::uint32_t k = 0; k < counts.size(); ++k) {
+    const std::size_t rows = counts[k].num_rows;
+    num_occurring += rows > 0;
+    if (rows >= smallest && static_cast<double>(rows) <= largest) kept.push_back(k);
   }
-  require(num_occurring == 0 || !ranked.empty(), "tfidf: of the ", num_occurring,
+  require(num_occurring == 0 || !kept.empty(), "tfidf: of the ", num_occurring,
           " terms that occur none is kept, because min_document_frequency is ",
           options.min_document_frequency, " and max_document_share is ", options.max_document_share,
           "; lower the one or raise the other");
-  if (options.max_terms > 0) {
-    keep_first(ranked, static_cast<std::size_t>(options.max_terms),
-               [&](std::size_t a, std::size_t b) {
-                 return terms[a].num_rows > terms[b].num_rows ||
-                        (terms[a].num_rows == terms[b].num_rows && a < b);
-               });
-  }
-  std::vector<bool> kept(terms.size(), false);
-  for (const std::size_t k : ranked) kept[k] = true;
-  return kept;
+  sort(kept);
+  const auto limit = static_cast<std::size_t>(options.max_terms);
+  if (limit == 0 || kept.size() <= limit) return kept;
+  std::vector<std::uint32_t> places(kept.size());
+  std::iota(places.begin(), places.end(), 0U);
+  keep_first(places, limit, [&](std::uint32_t a, std::uint32_t b) {
+    const std::size_t rows_a = counts[kept[a]].num_rows, rows_b = counts[kept[b]].num_rows;
+    return rows_a > rows_b || (rows_a == rows_b && a < b);
+  });
+  std::sort(places.begin(), places.end());
+  std::vector<std::uint32_t> most;
+  for (const std::uint32_t place : places) most.push_back(kept[place]);
+  return most;
 }
 
-double mean_length(const std::vector<Term>& terms, const std::vector<bool>& kept,
+/// The mean length of rows, of the kept terms.
+double mean_length(const std::vector<TermCount>& counts, const std::vector<std::uint32_t>& kept,
                    std::size_t num_rows, const TfidfOptions& options) {
   if (options.term_weights != TextTerms::Weights::bm25) return 0;
   double length = 0;
-  for (std::size_t k = 0; k < terms.size(); ++k) length += kept[k] ? terms[k].num_occurrences : 0;
+  for (const std::uint32_t k : kept) length += counts[k].num_occurrences;
   return num_rows > 0 ? length / static_cast<double>(num_rows) : 0;
 }
 
-/// The place of a key, which is a term or a hash, in ascending keys. Keys are looked up by View.
-template <class Key, class View>
-class PlaceOf {
+/// What stands for a term in the table: the term, or the bytes of its hash. A hash is valid until
+/// the next one is asked for.
+class TermKey {
  public:
-  /// Makes a table of all keys only if the documents are long enough to repay it.
-  PlaceOf(const std::vector<Key>& keys, std::span<const std::string_view> documents,
-          WorkMeter& meter)
-      : keys_(keys) {
-    std::size_t num_bytes = 0;
-    for (const std::string_view document : documents) num_bytes += document.size();
-    if (num_bytes < keys.size()) return;
-    table_.reserve(keys.size());
-    for (const Key& key : keys) {
-      meter.add();
-      table_.emplace(key, static_cast<std::uint32_t>(table_.size()));
-    }
+  explicit TermKey(const TextTerms& terms) : terms_(terms) {}
+  Term of(const Term& term) {
+    return terms_.num_hashes == 0 ? term : of(terms_.hash_of(term.name()));
   }
-  std::optional<std::uint32_t> find(View key) const {
-    if (table_.empty()) {
-      const auto at = std::lower_bound(keys_.begin(), keys_.end(), key);
-      if (at == keys_.end() || *at != key) return std::nullopt;
-      return static_cast<std::uint32_t>(at - keys_.begin());
-    }
-    const auto at = table_.find(key);
-    if (at == table_.end()) return std::nullopt;
-    return at->second;
+  Term of(std::uint32_t hash) {
+    hash_ = hash;
+    return {{reinterpret_cast<const char*>(&hash_), sizeof(hash_)}};
+  }
+  static std::uint32_t hash_of(const Term& key) {
+    std::uint32_t hash = 0;
+    std::memcpy(&hash, key.characters.data(), sizeof(hash));
+    return hash;
   }
 
  private:
-  const std::vector<Key>& keys_;
-  std::unordered_map<View, std::uint32_t> table_;
+  const TextTerms& terms_;
+  std::uint32_t hash_ = 0;
 };
 
 /// The column of a term, by its name or by its hash.
 class ColumnOfTerm {
  public:
+  /// Makes a table of all terms only if the documents are long enough to repay it.
   ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string_view> documents,
                WorkMeter& meter)
-      : terms_(fitted.terms),
-        by_name_(fitted.vocabulary, documents, meter),
-        by_hash_(fitted.hashes, documents, meter) {}
-  std::optional<std::uint32_t> find(std::string_view term) const {
-    return terms_.num_hashes > 0 ? by_hash_.find(terms_.hash_of(term)) : by_name_.find(term);
+      : fitted_(fitted), key_(fitted.terms) {
+    std::size_t num_bytes = 0;
+    for (const std::string_view document : documents) num_bytes += document.size();
+    if (num_bytes < fitted.idf.size()) return;
+    table_ = TermTable(fitted.idf.size());
+    for (const std::string& name : fitted.vocabulary) {
+      meter.add();
+      table_.find_or_add(Term::of_name(name));
+    }
+    for (const std::uint32_t hash : fitted.hashes) {
+      meter.add();
+      table_.find_or_add(key_.of(hash));
+    }
+  }
+  /// TermTable::kNone for a term that has no column.
+  std::uint32_t find(const Term& term) {
+    if (table_.size() > 0) return table_.find(key_.of(term));
+    return fitted_.hashes.empty() ? place(fitted_.vocabulary, term.name())
+                                  : place(fitted_.hashes, fitted_.terms.hash_of(term.name()));
   }
 
  private:
-  const TextTerms& terms_;
-  PlaceOf<std::string, std::string_view> by_name_;
-  PlaceOf<std::uint32_t, std::uint32_t> by_hash_;
+  template <class Key>
+  static std::uint32_t place(const std::vector<Key>& keys, const Key& key) {
+    const auto at = std::lower_bound(keys.begin(), keys.end(), key);
+    if (at == keys.end() || *at != key) return TermTable::kNone;
+    return static_cast<std::uint32_t>(at - keys.begin());
+  }
+
+  const Preprocessing& fitted_;
+  TermKey key_;
+  TermTable table_;
 };
 
-/// Counts the terms of documents, or their hashes, by key in ascending order, and in `fitted` the
-/// documents without terms.
-template <class Key, class Table, class KeyOf>
-std::vector<std::pair<Key, Term>> counted_terms(Preprocessing& fitted,
-                                                std::span<const std::string_view> documents,
-                                                const KeyOf& key_of, RunControl* control) {
-  Table found;
-  TermCutter cutter(fitted.terms, control);
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    bool has_terms = false;
-    cutter.for_each(documents[i], [&](std::string_view text) {
-      has_terms = true;
-      const auto key = key_of(text);
-      auto at = found.find(key);
-      if (at == found.end()) at = found.emplace(key, Term()).first;
-      Term& term = at->second;
-      ++term.num_occurrences;
-      if (term.last_row == i + 1) return;
-      term.last_row = i + 1;
-      ++term.num_rows;
-    });
-    fitted.num_rows_without_terms += has_terms ? 0U : 1U;
+/// The first bytes of a term's name, whose order is that of the names where they differ.
+std::uint64_t prefix_of(const Term& term) {
+  std::uint64_t prefix = term.is_run ? '\'' : 0;
+  std::size_t size = term.is_run ? 1 : 0;
+  const auto append = [&](char byte) { prefix = prefix << 8U | static_cast<unsigned char>(byte); };
+  for (const char byte : term.characters.substr(0, sizeof(prefix) - size)) {
+    append(byte);
+    ++size;
   }
-  WorkMeter meter(control);
-  std::vector<std::pair<Key, Term>> terms;
-  terms.reserve(found.size());
-  for (auto& term : found) {
-    meter.add();
-    terms.push_back(std::move(term));
+  if (term.is_run && size < sizeof(prefix)) {
+    append('\'');
+    ++size;
   }
-  sort_metered(
-      terms, [](const auto& a, const auto& b) { return a.first < b.first; }, meter);
-  return terms;
+  return size == 0 ? 0 : prefix << (sizeof(prefix) - size) * 8;
 }
 
-/// Writes the terms that the options keep to `keys` and their weights to `fitted`.
-template <class Key>
-void keep_terms(std::vector<std::pair<Key, Term>> terms, std::size_t num_rows,
-                const TfidfOptions& options, WorkMeter meter, std::vector<Key>& keys,
-                Preprocessing& fitted) {
-  std::vector<Term> counted;
-  for (const auto& [key, term] : terms) {
-    meter.add();
-    counted.push_back(term);
+/// The terms of documents, or their hashes, with their counts.
+struct CountedTerms {
+  TermTable table;
+  std::vector<TermCount> counts;  // by the numbers of the table
+
+  /// Also counts, in `fitted`, the documents without terms.
+  CountedTerms(Preprocessing& fitted, std::span<const std::string_view> documents,
+               RunControl* control) {
+    TermCutter cutter(fitted.terms, control);
+    TermKey key(fitted.terms);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      bool has_terms = false;
+      cutter.for_each(documents[i], [&](const Term& term) {
+        has_terms = true;
+        const std::uint32_t number = table.find_or_add(key.of(term));
+        if (number == counts.size()) counts.emplace_back();
+        TermCount& count = counts[number];
+        ++count.num_occurrences;
+        count.num_rows += count.last_row == i + 1 ? 0U : 1U;
+        count.last_row = i + 1;
+      });
+      fitted.num_rows_without_terms += has_terms ? 0U : 1U;
+    }
   }
-  const std::vector<bool> kept = kept_terms(counted, num_rows, options);
-  for (std::size_t k = 0; k < terms.size(); ++k) {
+};
+
+/// Writes the terms that the options keep and their weights to `fitted`.
+void keep_terms(const CountedTerms& terms, std::size_t num_rows, const TfidfOptions& options,
+                WorkMeter meter, Preprocessing& fitted) {
+  const bool has_names = fitted.terms.num_hashes == 0;
+  const auto kept =
+      kept_terms(terms.counts, num_rows, options, [&](std::vector<std::uint32_t>& numbers) {
+        // Comparisons of a few bytes of the name decide nearly always.
+        struct Place {
+          std::uint64_t prefix;
+          std::uint32_t number;
+        };
+        std::vector<Place> places;
+        places.reserve(numbers.size());
+        for (const std::uint32_t number : numbers) {
+          const Term key = terms.table.term(number);
+          meter.add();
+          places.push_back({has_names ? prefix_of(key) : TermKey::hash_of(key), number});
+        }
+        sort_metered(
+            places,
+            [&](const Place& a, const Place& b) {
+              if (a.prefix != b.prefix || !has_names) return a.prefix < b.prefix;
+              return terms.table.term(a.number).name() < terms.table.term(b.number).name();
+            },
+            meter);
+        std::ranges::transform(places, numbers.begin(), &Place::number);
+      });
+  for (const std::uint32_t number : kept) {
     meter.add();
-    if (!kept[k]) continue;
-    keys.push_back(std::move(terms[k].first));
-    fitted.idf.push_back(inverse_frequency(num_rows, counted[k].num_rows, options));
+    const Term key = terms.table.term(number);
+    if (has_names) {
+      fitted.vocabulary.push_back(key.name());
+    } else {
+      fitted.hashes.push_back(TermKey::hash_of(key));
+    }
+    fitted.idf.push_back(inverse_frequency(num_rows, terms.counts[number].num_rows, options));
   }
-  fitted.average_length = mean_length(counted, kept, num_rows, options);
+  fitted.average_length = mean_length(terms.counts, kept, num_rows, options);
 }
 
 /// Appends rows of weights, scaled to unit norm; entries of weight 0 are left out.
@@ -265,7 +291,7 @@ class RowWriter {
       double& w = weights_[k];
       if (is_bm25) {
         w = w * (fitted_.bm25_k1 + 1) / (w + added);
-      } else if (fitted_.sublinear_tf) {
+      } else if (fitted_.sublinear_tf && w != 1) {
         w = 1 + std::log(w);
       }
       w *= static_cast<double>(fitted_.idf[columns_[k]]);
@@ -329,18 +355,8 @@ Preprocessing fit_texts(std::span<const std::string_view> documents, const Tfidf
   std::sort(stop_words.begin(), stop_words.end());
   stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());
   const TextTerms& terms = fitted.terms;
-  if (terms.num_hashes > 0) {
-    auto counted = counted_terms<std::uint32_t, std::unordered_map<std::uint32_t, Term>>(
-        fitted, documents, [&](std::string_view text) { return terms.hash_of(text); }, control);
-    keep_terms(std::move(counted), documents.size(), options, WorkMeter(control), fitted.hashes,
-               fitted);
-  } else {
-    using Table = std::unordered_map<std::string, Term, TextHash, std::equal_to<>>;
-    auto counted = counted_terms<std::string, Table>(
-        fitted, documents, [](std::string_view text) { return text; }, control);
-    keep_terms(std::move(counted), documents.size(), options, WorkMeter(control), fitted.vocabulary,
-               fitted);
-  }
+  keep_terms(CountedTerms(fitted, documents, control), documents.size(), options,
+             WorkMeter(control), fitted);
   const std::size_t num_rows = documents.size();
   require(!needs_terms || num_rows == 0 || fitted.num_rows_without_terms < num_rows,
           "tfidf: none of the ", num_rows,
@@ -372,22 +388,22 @@ Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, Run
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
                          options.hash_features, ", but it is for texts, and the rows hold counts");
   WorkMeter meter(control);
-  std::vector<Term> terms(counts.num_columns());
+  std::vector<TermCount> terms(counts.num_columns());
   for (std::size_t i = 0; i < counts.num_rows(); ++i) {
     const SparseRow row = counts.row(i);
     meter.add(row.size());
     for (std::size_t k = 0; k < row.size(); ++k) {
       require_count(i, row.columns[k], row.values[k]);
-      Term& term = terms[row.columns[k]];
+      TermCount& term = terms[row.columns[k]];
       term.num_occurrences += static_cast<double>(row.values[k]);
       term.num_rows += row.values[k] > 0 ? 1U : 0U;
     }
   }
   Preprocessing fitted = with_options(Preprocessing::Kind::count_tfidf, options);
-  const std::vector<bool> kept = kept_terms(terms, counts.num_rows(), options);
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    fitted.idf.push_back(kept[k] ? inverse_frequency(counts.num_rows(), terms[k].num_rows, options)
-                                 : 0.0F);
+  const auto kept = kept_terms(terms, counts.num_rows(), options, [](const auto&) {});
+  fitted.idf.assign(terms.size(), 0.0F);
+  for (const std::uint32_t k : kept) {
+    fitted.idf[k] = inverse_frequency(counts.num_rows(), terms[k].num_rows, options);
   }
   fitted.average_length = mean_length(terms, kept, counts.num_rows(), options);
   return fitted;
@@ -404,18 +420,23 @@ CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_v
   require(fitted.kind == Preprocessing::Kind::text_tfidf,
           "preprocessing: it was not fitted on text");
   WorkMeter meter(control);
-  const ColumnOfTerm column_of(fitted, documents, meter);
+  ColumnOfTerm column_of(fitted, documents, meter);
   CsrMatrix X(static_cast<std::uint32_t>(fitted.idf.size()));
   RowWriter writer(X, fitted);
   TermCutter cutter(fitted.terms, control);
-  std::vector<Entry> row;
+  std::vector<FeatureId> columns;  // of the terms of a row, as often as they occur
   for (const std::string_view document : documents) {
-    row.clear();
-    cutter.for_each(document, [&](std::string_view term) {
-      if (const auto column = column_of.find(term)) row.push_back({*column, 1});
+    columns.clear();
+    cutter.for_each(document, [&](const Term& term) {
+      const std::uint32_t column = column_of.find(term);
+      if (column != TermTable::kNone) columns.push_back(column);
     });
-    merge_equal(row, meter);
-    for (const auto [column, count] : row) writer.add(column, count);
+    sort_metered(columns, std::less(), meter);
+    for (std::size_t k = 0; k < columns.size();) {
+      const std::size_t first = k;
+      while (k < columns.size() && columns[k] == columns[first]) ++k;
+      writer.add(columns[first], static_cast<double>(k - first));
+    }
     writer.finish_row();
   }
   return X;

@@ -1,6 +1,7 @@
 #include "data/words.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "data/unicode.hpp"
 #include "data/utf8.hpp"
@@ -24,6 +25,18 @@ void write_canonical(std::string_view text, WorkMeter& meter, std::string& word)
   for (const char32_t c : characters) append_utf8(word, c);
 }
 
+/// Of the letters and digits of ASCII and of '_'; 0 for all other bytes.
+constexpr auto kInLowerCase = [] {
+  std::array<char, 256> lower{};
+  for (char c = 'a'; c <= 'z'; ++c) {
+    lower[static_cast<unsigned char>(c)] = c;
+    lower[static_cast<unsigned char>(c - 'a' + 'A')] = c;
+  }
+  for (char c = '0'; c <= '9'; ++c) lower[static_cast<unsigned char>(c)] = c;
+  lower['_'] = '_';
+  return lower;
+}();
+
 }  // namespace
 
 namespace detail {
@@ -46,17 +59,18 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
     }
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte < 0x80) {
-      const bool upper = byte >= 'A' && byte <= 'Z';
-      const bool inside =
-          upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
-      if (!inside && !word.empty()) break;
-      if (inside) {
-        if (word.empty()) begin = at;
-        word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
-        size = word.size();
-        end = at + 1;
+      if (kInLowerCase[byte] == 0) {
+        if (!word.empty()) break;
+        ++at;
+        continue;
       }
-      ++at;
+      if (word.empty()) begin = at;
+      do {
+        word += kInLowerCase[static_cast<unsigned char>(text[at])];
+        ++at;
+      } while (at < stop && kInLowerCase[static_cast<unsigned char>(text[at])] != 0);
+      size = word.size();
+      end = at;
       continue;
     }
     const CodePoint c = decode_utf8(text.substr(at));

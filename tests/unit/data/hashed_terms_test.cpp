@@ -54,7 +54,7 @@ TEST(HashedTerms, equal_the_weights_of_counts_in_the_columns_of_the_hashes) {
     CsrMatrix counts(num_hashes);
     for (const std::string& text : texts) {
       std::map<FeatureId, float> row;
-      cutter.for_each(text, [&](std::string_view term) { ++row[hashed.terms.hash_of(term)]; });
+      cutter.for_each(text, [&](const Term& term) { ++row[hashed.terms.hash_of(term.name())]; });
       std::vector<FeatureId> columns;
       std::vector<float> values;
       for (const auto& [column, value] : row) {

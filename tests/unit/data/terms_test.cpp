@@ -21,7 +21,7 @@ using ::testing::UnorderedElementsAreArray;
 std::vector<std::string> terms(std::string_view text, const TextTerms& choice) {
   TermCutter cutter(choice);
   std::vector<std::string> found;
-  cutter.for_each(text, [&](std::string_view term) { found.emplace_back(term); });
+  cutter.for_each(text, [&](const Term& term) { found.push_back(term.name()); });
   return found;
 }
 

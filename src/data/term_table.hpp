@@ -1,0 +1,66 @@
+#pragma once
+// A hash table of terms, which numbers them in the order in which they come.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace margrove {
+
+/// A term of a text: words with a blank between them, or characters of one word.
+struct Term {
+  std::string_view characters;
+  bool is_run = false;  // of characters of a word
+
+  /// As in vocabularies: runs of characters stand in apostrophes, which words do not have.
+  std::string name() const;
+  static Term of_name(std::string_view name);
+};
+
+/// A term of at most eight bytes, as most runs of characters are, lies in its slot, so that it is
+/// found with one access to memory. The bytes of longer ones lie one after the other in a text. At
+/// least half of the slots are free, 16 bytes each; collisions go to the next slot.
+class TermTable {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+
+  /// A table that holds `num_terms` terms without growing.
+  explicit TermTable(std::size_t num_terms = 0);
+  std::size_t size() const { return terms_.size(); }
+  /// The number of the term, or kNone. O(bytes of the term).
+  std::uint32_t find(const Term& term) const { return slots_[place_of(key_of(term), term)].number; }
+  /// The number of the term, which is added with the next number if it is new.
+  std::uint32_t find_or_add(const Term& term);
+  /// The term of a number. It is valid until the next one is added.
+  Term term(std::uint32_t number) const;
+
+ private:
+  struct Slot {
+    std::uint64_t key;  // the bytes of a short term, a hash of a long one
+    std::uint32_t number;
+    std::uint32_t kind;  // the size, times 2, plus 1 for a run of characters
+  };
+  struct Bytes {
+    std::size_t begin;
+    std::uint32_t kind;
+  };
+  static constexpr std::size_t kInline = sizeof(Slot::key);
+
+  static std::uint32_t kind_of(const Term& term) {
+    return static_cast<std::uint32_t>(term.characters.size() * 2 + (term.is_run ? 1 : 0));
+  }
+  static std::uint64_t key_of(const Term& term);
+  /// The slot of the term, or the free slot where it belongs.
+  std::size_t place_of(std::uint64_t key, const Term& term) const;
+  std::size_t first_place(std::uint64_t key, std::uint32_t kind) const;
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of 2
+  int shift_;                // 64 - log2 of the number of slots
+  std::vector<Bytes> terms_;
+  std::string text_;
+};
+
+}  // namespace margrove
