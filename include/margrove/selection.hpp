@@ -14,7 +14,8 @@ namespace margrove MARGROVE_API {
 
 /// How tune() measures.
 struct TuneOptions {
-  /// Values to try, for example "C=0.1,1,10", of one option each; all combinations are tried.
+  /// Values to try, for example "C=0.1,1,10", of one option of the method or of the preprocessing
+  /// of rows each; all combinations are tried.
   /// None: C from 0.01 to 100, and beyond while the best value is the smallest or the largest one.
   std::vector<std::string> grid = {};
   int folds = 0;            // of a cross-validation; 0: 3 unless holdout is given

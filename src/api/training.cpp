@@ -78,11 +78,11 @@ class Training {
   double memory_limit() const { return control_.memory_limit() / 1e9; }
 
   /// Moves the rows out.
-  std::unique_ptr<ModelParts> model(const Method& method, MethodRun& run) {
-    const PreparedRows prepared =
-        prepare_rows(std::move(data_.rows), hierarchy(),
-                     preprocessing_for(method, run.options(), preprocessing_of(data_)),
-                     data_.row_weights, &control_);
+  std::unique_ptr<ModelParts> model(const Method& method, MethodRun& run,
+                                    const PreprocessingOptions& preprocessing) {
+    const PreparedRows prepared = prepare_rows(
+        std::move(data_.rows), hierarchy(), preprocessing_for(method, run.options(), preprocessing),
+        data_.row_weights, &control_);
     const TrainingSet set = prepared.training_set();
     if (data_.calibration > 0) require_calibratable(run, set);
     const Plan plan = plan_training(method, run, set, executor_, control_);
@@ -118,7 +118,8 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
             RunControl* control) {
   const Method& method = method_of(estimator);
   const auto run = start(method, values_of(estimator));
-  return Model(Training(std::move(data), executor, control).model(method, *run));
+  Training training(std::move(data), executor, control);
+  return Model(training.model(method, *run, preprocessing_of(training.data())));
 }
 
 namespace {
@@ -175,10 +176,11 @@ Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& opt
       search_rows(method, values, training.rows(), training.hierarchy(),
                   preprocessing_for(method, run->options(), preprocessing_of(training.data())),
                   training.data().row_weights, options, executor, training.control());
-  const OptionValues& best = result.points[result.best].values;
-  values.insert(values.end(), best.begin(), best.end());
+  const PointOptions best =
+      options_of_point(result.points[result.best].values, preprocessing_of(training.data()));
+  values.insert(values.end(), best.of_method.begin(), best.of_method.end());
   const auto winner = start(method, values);
-  Model model(training.model(method, *winner));
+  Model model(training.model(method, *winner, best.preprocessing));
   return {std::move(result.points), result.best, std::move(model)};
 }
 

@@ -47,10 +47,12 @@ class Tune final : public Command {
  public:
   Tune(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
-    app.add_option("--grid", grid_,
-                   "values to try, for example C=0.1,1,10; may be repeated for other options. "
-                   "Default: C from 0.01 to 100, and beyond while the best value is the smallest "
-                   "or the largest one")
+    app.add_option(
+           "--grid", grid_,
+           "values to try, for example C=0.1,1,10, of an option of the method or of the "
+           "preprocessing, such as char-ngrams=none,3-5; may be repeated for other options. "
+           "Default: C from 0.01 to 100, and beyond while the best value is the smallest "
+           "or the largest one")
         ->type_name("NAME=VALUES")
         ->allow_extra_args(false);
     tuning_.declare(app, "Tuning");
@@ -58,9 +60,12 @@ class Tune final : public Command {
 
   int run() override {
     const auto method_run = arguments_.start();
-    const std::vector<OptionValues> grid =
-        grid_of(tuning(), arguments_.method(), method_run->options());
-    for (const OptionValues& point : grid) arguments_.start(point);  // before training
+    const bool reads_examples = arguments_.reads_examples(*method_run);
+    for (const OptionValues& point :  // wrong options are reported before training
+         grid_of(tuning(), arguments_.method(), method_run->options())) {
+      arguments_.start(
+          reads_examples ? point : options_of_point(point, arguments_.preprocessing()).of_method);
+    }
     const RunOptions& options = arguments_.run_options();
     require_writable(arguments_.result_path());  // not empty
     require_result_writable(arguments_.result_path(), arguments_.input_paths());
@@ -68,7 +73,7 @@ class Tune final : public Command {
     control.run().limit_memory(1e9 * options.memory_limit);
     control.end_at_limit();
     Executor executor(options.threads);
-    if (arguments_.reads_examples(*method_run)) return tune_file(executor, control);
+    if (reads_examples) return tune_file(executor, control);
     return tune_rows(executor, control);
   }
 
@@ -100,10 +105,13 @@ class Tune final : public Command {
         arguments_.method(), arguments_.method_options(), data.raw, data.hierarchy_or_null(),
         arguments_.preprocessing_for(*arguments_.start()), {}, tuning, executor, control.run());
     const double seconds = print(result, tuning.metric, control);
-    const auto winner = arguments_.start(result.points[result.best].values);
+    const PointOptions best =
+        options_of_point(result.points[result.best].values, arguments_.preprocessing());
+    const auto winner = arguments_.start(best.of_method);
     const PreparedRows prepared =
         prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
-                     arguments_.preprocessing_for(*winner), {}, &control.run());
+                     preprocessing_for(arguments_.method(), winner->options(), best.preprocessing),
+                     {}, &control.run());
     const ModelParts model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);

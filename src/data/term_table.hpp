@@ -1,10 +1,12 @@
 #pragma once
 // A hash table of terms, which numbers them in the order in which they come.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace margrove {
@@ -33,6 +35,10 @@ class TermTable {
   std::uint32_t find(const Term& term) const { return slots_[place_of(key_of(term), term)].number; }
   /// The number of the term, which is added with the next number if it is new.
   std::uint32_t find_or_add(const Term& term);
+  /// Lets the memory of the term's slot be fetched, because it is looked up soon.
+  void prefetch(const Term& term) const {
+    __builtin_prefetch(&slots_[first_place(key_of(term), kind_of(term))]);
+  }
   /// The term of a number. It is valid until the next one is added.
   Term term(std::uint32_t number) const;
 
@@ -61,6 +67,32 @@ class TermTable {
   int shift_;                // 64 - log2 of the number of slots
   std::vector<Bytes> terms_;
   std::string text_;
+};
+
+/// Visits terms a few steps after they come, while memory fetches their slots of a table.
+template <class Visit>
+class DelayedTerms {
+ public:
+  DelayedTerms(const TermTable& table, Visit visit) : table_(table), visit_(std::move(visit)) {}
+  void add(const Term& term) {
+    if (num_added_ >= kDelay) visit_(terms_[num_added_ % kDelay]);
+    terms_[num_added_++ % kDelay] = term;
+    table_.prefetch(term);
+  }
+  /// Visits those that are left; terms need not be valid any longer.
+  void finish() {
+    for (std::size_t k = num_added_ > kDelay ? num_added_ - kDelay : 0; k < num_added_; ++k) {
+      visit_(terms_[k % kDelay]);
+    }
+    num_added_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kDelay = 16;
+  const TermTable& table_;
+  Visit visit_;
+  std::array<Term, kDelay> terms_;
+  std::size_t num_added_ = 0;
 };
 
 }  // namespace margrove

@@ -44,10 +44,7 @@ bool TextTerms::are_words() const {
 }
 
 TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
-    : choice_(choice),
-      meter_(control),
-      single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
-                    choice.stop_words.empty()) {
+    : choice_(choice), meter_(control) {
   for (const std::string& word : choice.stop_words) stop_words_.find_or_add({word});
 }
 
@@ -55,7 +52,7 @@ void TermCutter::read_words(std::string_view text) {
   words_.assign(1, ' ');
   spans_.clear();
   for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word) {
-    if (stop_words_.find({word}) != TermTable::kNone) return;
+    if (stop_words_.size() > 0 && stop_words_.find({word}) != TermTable::kNone) return;
     spans_.push_back({words_.size(), words_.size() + word.size()});
     words_ += word;
     words_ += ' ';

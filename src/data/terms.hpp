@@ -22,16 +22,12 @@ class TermCutter {
   /// `control` may be null.
   explicit TermCutter(const TextTerms& choice, RunControl* control = nullptr);
 
-  /// Calls visit(term) for each term, as often as it occurs. The term is valid during the call
-  /// only. A word that has at most N characters, borders included, gives itself once for all
+  /// Calls visit(term) for each term, as often as it occurs. The terms are valid until the next
+  /// text. A word that has at most N characters, borders included, gives itself once for all
   /// lengths from N on, as scikit-learn's char_wb does. Throws OutOfTime where the control asks to
   /// end. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
-    if (single_words_) {
-      return for_each_word(text, choice_.word_rule, meter_,
-                           [&](std::string_view word) { visit(Term{word}); });
-    }
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
@@ -82,7 +78,6 @@ class TermCutter {
 
   const TextTerms& choice_;
   WorkMeter meter_;
-  bool single_words_;
   TermTable stop_words_;
   // Of the present text, and the last of its present word.
   std::string words_;

@@ -24,6 +24,15 @@ inline std::vector<std::string_view> views_of(std::span<const std::string> texts
 /// have other features, so that texts may all be without terms.
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
                         bool needs_terms = true, RunControl* control = nullptr);
+/// What fit_texts() returns, and what weigh_texts() makes of the same documents: the texts are cut
+/// once.
+struct FittedTexts {
+  Preprocessing fitted;
+  CsrMatrix X;
+};
+FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
+                                const TfidfOptions& options, bool needs_terms = true,
+                                RunControl* control = nullptr);
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
                       RunControl* control = nullptr);
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "base/number_text.hpp"
@@ -193,52 +194,91 @@ TuningResult search_rows(const Method& method, const OptionValues& fixed, const 
   });
 }
 
+PointOptions options_of_point(const OptionValues& point,
+                              const PreprocessingOptions& preprocessing) {
+  PointOptions options{{}, preprocessing};
+  OptionTable table(options.preprocessing);
+  for (const auto& [name, value] : point) {
+    if (table.has(name)) {
+      table.set(name, value);
+    } else {
+      options.of_method.emplace_back(name, value);
+    }
+  }
+  return options;
+}
+
+namespace {
+
+/// The points of a grid that have the same preprocessing.
+struct PointsOfRows {
+  PreprocessingOptions preprocessing;
+  std::vector<std::size_t> points;
+};
+
+/// In the order of the first point of each.
+std::vector<PointsOfRows> by_preprocessing(std::span<const OptionValues> grid,
+                                           const PreprocessingOptions& preprocessing) {
+  std::vector<PointsOfRows> all;
+  std::map<OptionValues, std::size_t> places;
+  for (std::size_t p = 0; p < grid.size(); ++p) {
+    PreprocessingOptions own = options_of_point(grid[p], preprocessing).preprocessing;
+    const auto [at, is_new] = places.try_emplace(option_values(OptionTable(own)), all.size());
+    if (is_new) all.push_back({std::move(own), {}});
+    all[at->second].points.push_back(p);
+  }
+  return all;
+}
+
+}  // namespace
+
 TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const OptionValues> grid, const Examples& raw,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control, std::span<const double> row_weights) {
   require_metric(metric);
-  for (const OptionValues& point : grid) {  // reports a wrong option before hours of training
-    const auto run = method.start();
-    set_options(run->options(), joined(fixed, point));
-  }
+  const auto options_at = [&](std::size_t p) {
+    return joined(fixed, options_of_point(grid[p], preprocessing).of_method);
+  };
   TuningResult result;
-  for (const OptionValues& point : grid) {
+  for (std::size_t p = 0; p < grid.size(); ++p) {
+    set_options(method.start()->options(), options_at(p));  // a wrong option is reported early
     result.points.push_back(
-        {point, std::vector<double>(splits.size(), std::numeric_limits<double>::quiet_NaN()), 0});
+        {grid[p], std::vector<double>(splits.size(), std::numeric_limits<double>::quiet_NaN()), 0});
   }
-  std::vector<PreparedSplit> prepared(splits.size());
-  executor.for_each(splits.size(), [&](std::size_t s, int) {
-    prepared[s].training =
-        prepare_rows(select_rows(raw, splits[s].training), hierarchy, preprocessing,
-                     select_weights(row_weights, splits[s].training), &control);
-    prepared[s].validation = select_rows(raw, splits[s].validation);
-  });
   std::atomic<std::int64_t> done = 0;
-  const std::size_t num_runs = grid.size() * splits.size();
   const auto report = [&] {
     return control.proceed(Progress{.stage = "tune",
                                     .done = done,
-                                    .total = static_cast<std::int64_t>(num_runs),
+                                    .total = static_cast<std::int64_t>(grid.size() * splits.size()),
                                     .unit = "runs"});
   };
-  executor.for_each(num_runs, [&](std::size_t index, int) {
-    const std::size_t p = index / splits.size(), s = index % splits.size();
-    const PreparedSplit& split = prepared[s];
-    if (!report()) return;
-    const auto run = method.start();
-    set_options(run->options(), joined(fixed, grid[p]));
-    Executor one(1);
-    RunControl inner(control, [&](const Progress&) { return report(); });
-    const ModelParts model = train_model(method, *run, split.training.training_set(),
-                                         split.training.preprocessing, one, inner);
-    if (inner.stop_reason() != Stop::converged) return;
-    result.points[p].scores[s] =
-        value_of(evaluate_model(model, split.validation, one).metrics, metric);
-    ++done;
-    report();
-  });
+  for (const PointsOfRows& part : by_preprocessing(grid, preprocessing)) {
+    std::vector<PreparedSplit> prepared(splits.size());
+    executor.for_each(splits.size(), [&](std::size_t s, int) {
+      prepared[s].training =
+          prepare_rows(select_rows(raw, splits[s].training), hierarchy, part.preprocessing,
+                       select_weights(row_weights, splits[s].training), &control);
+      prepared[s].validation = select_rows(raw, splits[s].validation);
+    });
+    executor.for_each(part.points.size() * splits.size(), [&](std::size_t index, int) {
+      const std::size_t p = part.points[index / splits.size()], s = index % splits.size();
+      const PreparedSplit& split = prepared[s];
+      if (!report()) return;
+      const auto run = method.start();
+      set_options(run->options(), options_at(p));
+      Executor one(1);
+      RunControl inner(control, [&](const Progress&) { return report(); });
+      const ModelParts model = train_model(method, *run, split.training.training_set(),
+                                           split.training.preprocessing, one, inner);
+      if (inner.stop_reason() != Stop::converged) return;
+      result.points[p].scores[s] =
+          value_of(evaluate_model(model, split.validation, one).metrics, metric);
+      ++done;
+      report();
+    });
+  }
   result.stop = control.stop_reason();
   choose_best(result, metric);
   return result;

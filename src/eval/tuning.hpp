@@ -18,6 +18,15 @@ namespace margrove {
 /// four. Throws InvalidOption if a text is not name=value,value,... or a name occurs twice.
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
+/// A point of a grid, whose options are those of the method and of the preprocessing of rows.
+struct PointOptions {
+  OptionValues of_method;
+  PreprocessingOptions preprocessing;
+};
+/// `preprocessing` with the options of the point that are its own. Throws InvalidOption for a value
+/// that it does not take; of_method is not checked.
+PointOptions options_of_point(const OptionValues& point, const PreprocessingOptions& preprocessing);
+
 struct TuningResult {
   std::vector<GridPoint> points;  // in the order of the grid
   std::size_t best = 0;           // the first with the best mean
@@ -56,9 +65,10 @@ void validate_on_leaves(std::span<Split> splits, const LabelSets& labels, const 
                         const Hierarchy& hierarchy, const std::string& source);
 
 /// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
-/// and measures `metric` (a name of named_values(Metrics)) on its validation rows. `fixed` options
-/// hold for all points. Points and splits run in parallel, each on one thread; the result does not
-/// depend on executor.size(). Throws InvalidOption for an unknown metric or option.
+/// whose options the points may set, too, and measures `metric` (a name of named_values(Metrics))
+/// on its validation rows. `fixed` options hold for all points. Points and splits run in parallel,
+/// each on one thread; the result does not depend on executor.size(). Throws InvalidOption for an
+/// unknown metric or option.
 TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const OptionValues> grid, const Examples& raw,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
