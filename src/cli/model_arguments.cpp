@@ -30,7 +30,7 @@ Examples ModelArguments::read(const ModelParts& model, CommandControl& control,
   Examples raw;
   if (data_path == kStandardInput) {
     RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
-    raw = examples_of(parts.read_all(), parts.name());
+    raw = parts.read_all();
   } else {
     raw = read_rows(data_path, row_kind(model), options, &control.run());
   }

@@ -148,7 +148,7 @@ class Predict final : public Command {
     };
     const auto answer = [this, &model, &executor](const RowParts& parts, const FilePart& part,
                                                   std::string& lines) {
-      const Examples raw = examples_of(parts.read(part), parts.name());
+      const Examples raw = parts.read(part);
       if (raw.num_rows() == 0) return raw.num_rows();
       // Where the part has several rows, RowStream answers each alone to find the place.
       naming_rows([&](std::size_t) { return concat(parts.name(), ":", part.lines_before + 1); },

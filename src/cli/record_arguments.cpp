@@ -14,8 +14,7 @@ auto RecordOptions::fields() {
   using O = RecordOptions;
   return std::tuple{
       field(
-          "format", &O::format,
-          Choices{{"auto", "csv", "tsv", "jsonl", "svmlight", "text", "annif"}},
+          "format", &O::format, Choices{format_choices()},
           "format of TRAIN; auto: csv, tsv or jsonl by content if columns are selected, otherwise "
           "svmlight or, with the option text, annif (text<TAB><URI> <URI>) or text "
           "(label<TAB>text) by content"),
@@ -153,15 +152,13 @@ ColumnPatterns RecordArguments::patterns(const RecordSelection& selection) const
 }
 
 RowKind RecordArguments::row_kind(bool is_text) const {
-  if (selection()) return RowKind::records;
-  const std::string given = format();
-  return is_text || given == "text" || given == "annif" ? RowKind::documents : RowKind::numbers;
+  return margrove::row_kind(selection().has_value(), is_text, format());
 }
 
 std::optional<std::uint32_t> RecordArguments::first_index(RowKind kind) const {
   const std::string base = options().index_base;
   if (base == "auto") return std::nullopt;
-  require<InvalidOption>(kind == RowKind::numbers, "option index_base is ", base,
+  require<InvalidOption>(info_of(kind).are_matrix, "option index_base is ", base,
                          ", which is for rows of index:value, but these are others");
   return base == "0" ? 0U : 1U;
 }

@@ -127,7 +127,7 @@ TextDataset parse_annif(std::string_view bytes, const std::string& name, const T
                             AnnifParser(options), control);
 }
 
-ReadRows annif_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples annif_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   return detail::part_rows(part, name, AnnifParser({options.codec, options.known_labels_only}));
 }
 

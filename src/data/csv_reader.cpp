@@ -178,7 +178,7 @@ class CsvReader {
                                         options.patterns != nullptr, delimiters));
   }
 
-  RecordDataset read(RunControl* control) {
+  Examples read(RunControl* control) {
     constexpr std::size_t kRowsBetweenReports = 1024;
     read_header();
     builder_.count_with(scanner_.meter());
@@ -197,7 +197,7 @@ class CsvReader {
   }
 
   /// The rows of a part, of which there may be none, after a header that ends `lines_before` them.
-  RecordDataset read_part(std::int64_t lines_of_header, std::int64_t lines_before) {
+  Examples read_part(std::int64_t lines_of_header, std::int64_t lines_before) {
     scanner_.continue_after(lines_before - lines_of_header);
     read_header();
     while (scanner_.next()) add_record();
@@ -279,8 +279,8 @@ class CsvReader {
   std::vector<RecordValue> record_;
 };
 
-RecordDataset read_part(const FilePart& part, const std::string& name, const ReadOptions& options,
-                        std::string_view delimiters) {
+Examples read_part(const FilePart& part, const std::string& name, const ReadOptions& options,
+                   std::string_view delimiters) {
   const std::string bytes = concat(part.header, part.rows);
   const auto lines_of_header =
       static_cast<std::int64_t>(std::count(part.header.begin(), part.header.end(), '\n'));
@@ -311,10 +311,10 @@ std::size_t row_end(std::string_view text, std::string_view header, const ReadOp
 
 }  // namespace
 
-ReadRows csv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples csv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   return read_part(part, name, options, kCsvDelimiters);
 }
-ReadRows tsv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples tsv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   return read_part(part, name, options, "\t");
 }
 std::size_t csv_row_end(std::string_view text, std::string_view header,
@@ -326,23 +326,23 @@ std::size_t tsv_row_end(std::string_view text, std::string_view header,
   return row_end(text, header, options, "\t");
 }
 
-RecordDataset read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
-                       std::string_view delimiters) {
+Examples read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
+                  std::string_view delimiters) {
   return CsvReader(detail::row_blocks(open_file(path), path, control), options, delimiters)
       .read(control);
 }
 
-RecordDataset parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
-                        RunControl* control, std::string_view delimiters) {
+Examples parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
+                   RunControl* control, std::string_view delimiters) {
   return CsvReader(detail::row_blocks(open_memory(bytes, name), name, control), options, delimiters)
       .read(control);
 }
 
-ReadRows csv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples csv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_csv(path, options, control);
 }
 
-ReadRows tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_csv(path, options, control, "\t");
 }
 

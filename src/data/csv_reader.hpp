@@ -19,16 +19,15 @@ inline constexpr std::string_view kCsvDelimiters = ",;\t";
 /// "file:line:column: ..." for a column that is missing or occurs twice, a line with another number
 /// of cells, wrong quotes, and values that RecordBuilder refuses. When `control` asks to end,
 /// returns the rows read so far. O(bytes); memory beyond the rows: a block and a line.
-RecordDataset read_csv(const std::string& path, const ReadOptions& options,
-                       RunControl* control = nullptr, std::string_view delimiters = kCsvDelimiters);
+Examples read_csv(const std::string& path, const ReadOptions& options,
+                  RunControl* control = nullptr, std::string_view delimiters = kCsvDelimiters);
 /// The same from memory; `name` stands for the file in messages.
-RecordDataset parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
-                        RunControl* control = nullptr,
-                        std::string_view delimiters = kCsvDelimiters);
+Examples parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
+                   RunControl* control = nullptr, std::string_view delimiters = kCsvDelimiters);
 
 /// The same as readers of a RowFormat: with any delimiter, and with tabs.
-ReadRows csv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
-ReadRows tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
+Examples csv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
+Examples tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
 
 /// The cells of one line, without quotes and blanks around each.
 std::vector<std::string> csv_cells(std::string_view line, char delimiter);

@@ -22,30 +22,12 @@ Examples::Examples(TextDataset data)
       labels(std::move(data.labels)),
       codec(std::move(data.codec)) {}
 
-Examples examples_of(ReadRows rows, std::string source) {
-  Examples examples;
-  if (auto* records = std::get_if<RecordDataset>(&rows)) {
-    examples.kind = RowKind::records;
-    examples.selection = std::move(records->selection);
-    examples.fields = std::move(records->fields);
-    examples.labels = std::move(records->labels);
-    examples.codec = std::move(records->codec);
-    examples.hierarchy = std::move(records->hierarchy);
-  } else if (auto* texts = std::get_if<TextDataset>(&rows)) {
-    examples = std::move(*texts);
-  } else {
-    examples = std::get<Dataset>(std::move(rows));
-  }
-  examples.source = std::move(source);
-  return examples;
-}
-
 Rows::Rows(const Examples& examples)
     : kind_(examples.kind),
       X_(examples.X),
       texts_(examples.texts()),
       fields_(&examples.fields),
-      selection_(examples.kind == RowKind::records ? &examples.selection : nullptr) {}
+      selection_(&examples.selection) {}
 
 std::vector<std::string_view> Rows::documents() const {
   if (!text_views_.empty()) return {text_views_.begin(), text_views_.end()};
@@ -55,7 +37,9 @@ std::vector<std::string_view> Rows::documents() const {
 Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
                    RunControl* control) {
   const RowFormat& format = row_format_of(row_formats(), path, kind, options.format);
-  return examples_of(format.read(path, options, control), path);
+  Examples rows = format.read(path, options, control);
+  rows.source = path;
+  return rows;
 }
 
 Examples read_examples(const std::string& path, const ExampleOptions& options,
@@ -67,10 +51,7 @@ Examples read_examples(const std::string& path, const ExampleOptions& options,
   if (are_records) options.columns.check();
   const ColumnPatterns patterns{options.ignore_columns};
   check_patterns(options.columns, patterns);
-  const RowKind kind = are_records    ? RowKind::records
-                       : options.text ? RowKind::documents
-                                      : RowKind::numbers;
-  Examples examples = read_rows(path, kind,
+  Examples examples = read_rows(path, row_kind(are_records, options.text),
                                 {.codec = options.codec,
                                  .known_labels_only = options.known_labels_only,
                                  .refuse_labels_alone = true,
@@ -89,27 +70,20 @@ Examples select_rows(const Examples& raw, std::span<const std::uint32_t> rows) {
   }
   Examples selected;
   selected.kind = raw.kind;
-  if (raw.kind == RowKind::documents) {
-    selected.documents.reserve(rows.size());
-    for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
-  } else if (raw.kind == RowKind::records) {
-    selected.fields = select_rows(raw.fields, rows);
-    selected.selection = raw.selection;
-  } else {
-    selected.X = select_rows(raw.X.view(), rows);
-    selected.first_index = raw.first_index;
+  selected.X = raw.X.num_rows() == 0 ? raw.X : select_rows(raw.X.view(), rows);
+  selected.first_index = raw.first_index;
+  selected.documents.reserve(raw.documents.empty() ? 0 : rows.size());
+  for (const std::uint32_t i : rows) {
+    if (!raw.documents.empty()) selected.documents.push_back(raw.documents[i]);
   }
+  selected.selection = raw.selection;
+  selected.fields = select_rows(raw.fields, rows);
   selected.labels = select_rows(raw.labels, rows);
   selected.codec = raw.codec;
   selected.hierarchy = raw.hierarchy;
   selected.views = raw.views;
   selected.source = raw.source;
   return selected;
-}
-
-std::string_view kind_name(RowKind kind) {
-  if (kind == RowKind::records) return "records";
-  return kind == RowKind::numbers ? "numbers" : "texts";
 }
 
 namespace {
@@ -149,11 +123,12 @@ void check_rows(const Examples& raw, const Examples& part) {
 
 std::vector<Examples> read_parts(const Examples& raw, std::span<const ViewFile> files,
                                  RunControl* control) {
-  require(raw.kind == RowKind::numbers, raw.source, ": the rows are ", kind_name(raw.kind),
+  const RowKindInfo& kind = info_of(raw.kind);
+  require(kind.are_matrix, raw.source, ": the rows are ", kind.name,
           ", but only numbers can have further views");
   std::vector<Examples> parts;
   for (const ViewFile& file : files) {
-    parts.push_back(read_rows(file.path, RowKind::numbers,
+    parts.push_back(read_rows(file.path, raw.kind,
                               {.first_index = given_first_index(raw.first_index)}, control));
     check_rows(raw, parts.back());
   }

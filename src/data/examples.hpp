@@ -12,9 +12,6 @@
 
 namespace margrove {
 
-/// What a reader of a format has returned; `source` is its name in messages.
-Examples examples_of(ReadRows rows, std::string source);
-
 /// Reads a file in the format that its name and the kind give (data/row_formats.hpp).
 Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
                    RunControl* control = nullptr);
@@ -23,8 +20,6 @@ Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& opt
 inline std::optional<std::uint32_t> given_first_index(std::uint32_t first_index) {
   return first_index == 0 ? std::optional(first_index) : std::nullopt;
 }
-/// As messages name it, in the plural: numbers, texts or records.
-std::string_view kind_name(RowKind kind);
 
 using ViewFile = ExampleOptions::ViewFile;
 inline constexpr std::string_view kFirstView = "main";

@@ -255,7 +255,7 @@ class JsonlParser {
   }
   void count_with(WorkMeter& meter) { builder_.count_with(meter); }
   std::size_t num_rows() const { return builder_.num_rows(); }
-  RecordDataset finish() { return builder_.finish(); }
+  Examples finish() { return builder_.finish(); }
 
   /// Throws InvalidInput if the whole file, which must have been read, lacks a selected key.
   void require_seen(const std::string& source, bool labels_optional) const {
@@ -305,8 +305,8 @@ RecordSelection selected_keys(const ReadOptions& options, const Open& open) {
   return expand_patterns(given, *options.patterns, events.keys(), blocks.name());
 }
 
-RecordDataset read(LineBlocks blocks, const ReadOptions& options, const RecordSelection& selection,
-                   RunControl* control) {
+Examples read(LineBlocks blocks, const ReadOptions& options, const RecordSelection& selection,
+              RunControl* control) {
   JsonlParser parser(blocks.name(), options, selection);
   parser.count_with(blocks.meter());
   const bool complete = detail::for_each_line(
@@ -322,7 +322,7 @@ RecordDataset read(LineBlocks blocks, const ReadOptions& options, const RecordSe
 
 }  // namespace
 
-RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples read_jsonl(const std::string& path, const ReadOptions& options, RunControl* control) {
   const RecordSelection selection = selected_keys(options, [&] {
     require(std::filesystem::is_regular_file(path), path,
             ": patterns of keys need a file, which is read twice; name the keys");
@@ -331,17 +331,13 @@ RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, Ru
   return read(detail::row_blocks(open_file(path), path, control), options, selection, control);
 }
 
-RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
-                          const ReadOptions& options, RunControl* control) {
+Examples parse_jsonl(std::string_view bytes, const std::string& name, const ReadOptions& options,
+                     RunControl* control) {
   const auto open = [&] { return detail::row_blocks(open_memory(bytes, name), name, control); };
   return read(open(), options, selected_keys(options, open), control);
 }
 
-ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
-  return read_jsonl(path, options, control);
-}
-
-ReadRows jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   return detail::part_rows(part, name, JsonlParser(name, options, *options.selection));
 }
 

@@ -14,14 +14,12 @@ namespace margrove {
 /// not JSON or is nested too deeply, a key that an object has twice, and values that RecordBuilder
 /// refuses; and if no record has a selected key (with labels_optional: any selected feature). When
 /// `control` asks to end, returns the rows read so far. O(bytes).
-RecordDataset read_jsonl(const std::string& path, const ReadOptions& options,
-                         RunControl* control = nullptr);
+Examples read_jsonl(const std::string& path, const ReadOptions& options,
+                    RunControl* control = nullptr);
 /// The same from memory; `name` stands for the file in messages.
-RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
-                          const ReadOptions& options, RunControl* control = nullptr);
+Examples parse_jsonl(std::string_view bytes, const std::string& name, const ReadOptions& options,
+                     RunControl* control = nullptr);
 
-/// The same as a reader of a RowFormat.
-ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunControl* control);
 bool starts_like_json(std::string_view start);
 
 }  // namespace margrove

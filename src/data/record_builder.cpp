@@ -59,6 +59,7 @@ RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
     : source_(std::move(source)),
       options_(options),
       fields_(fields_of(selection, *options.selection, options.labels_optional)) {
+  data_.kind = RowKind::records;
   data_.selection = selection;
   data_.fields.numeric.resize(data_.selection.numeric.size());
   data_.fields.categorical.resize(data_.selection.categorical.size());
@@ -104,7 +105,7 @@ void RecordBuilder::add(std::span<const RecordValue> record) {
   data_.labels.append(row_labels_);
 }
 
-RecordDataset RecordBuilder::finish() {
+Examples RecordBuilder::finish() {
   if (data_.hierarchy) data_.hierarchy->codec = data_.codec;
   return std::move(data_);
 }

@@ -62,7 +62,7 @@ class RecordBuilder {
   /// cannot have.
   void add(std::span<const RecordValue> record);
   std::size_t num_rows() const { return data_.labels.num_rows(); }
-  RecordDataset finish();
+  Examples finish();
 
   template <class... Parts>
   [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
@@ -88,7 +88,7 @@ class RecordBuilder {
   WorkMeter* meter_ = nullptr;
   ReadOptions options_;
   std::vector<RecordField> fields_;
-  RecordDataset data_;
+  Examples data_;
   std::vector<LabelId> row_labels_;
   std::vector<std::string> path_;     // of the row so far
   const RecordField* gap_ = nullptr;  // the first level without a name

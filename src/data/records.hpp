@@ -1,7 +1,6 @@
 #pragma once
-// What readers of records return.
+// What readers of records share.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +14,5 @@ struct ColumnPatterns {
 };
 
 using CategoricalField = RecordFields::Categorical;
-
-/// What a file of records holds.
-struct RecordDataset {
-  RecordSelection selection;
-  RecordFields fields;
-  LabelSets labels;
-  LabelCodec codec;                    // of paths: the ids of all nodes
-  std::optional<Hierarchy> hierarchy;  // of paths
-};
 
 }  // namespace margrove

@@ -9,14 +9,17 @@
 #include "data/annif_reader.hpp"
 #include "data/csv_reader.hpp"
 #include "data/input_file.hpp"
+#include "data/json_rows.hpp"
 #include "data/jsonl_reader.hpp"
+#include "data/number_rows.hpp"
 #include "data/row_parts.hpp"
+#include "data/text_views.hpp"
 #include "margrove/svmlight_reader.hpp"
 
 namespace margrove {
 namespace {
 
-ReadRows svmlight_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples svmlight_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_svmlight(path,
                        {.codec = options.codec,
                         .known_labels_only = options.known_labels_only,
@@ -25,15 +28,49 @@ ReadRows svmlight_rows(const std::string& path, const ReadOptions& options, RunC
                        control);
 }
 
-ReadRows text_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples text_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_text(path, {options.codec, options.known_labels_only}, control);
 }
 
-ReadRows annif_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples annif_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_annif(path, {options.codec, options.known_labels_only}, control);
 }
 
 bool any_line(std::string_view) { return true; }
+
+CsrMatrix apply_numbers(const RecordFeatures*, const Preprocessing& preprocessing, const Rows& rows,
+                        RunControl* control) {
+  return apply_to_numbers(preprocessing, rows.numbers(), control);
+}
+
+CsrMatrix apply_texts(const RecordFeatures*, const Preprocessing& preprocessing, const Rows& rows,
+                      RunControl* control) {
+  return weigh_texts(preprocessing, rows.documents(), control);
+}
+
+RecordFeatures fit_fields(const Examples& rows, const TfidfOptions& terms, RunControl* control) {
+  return fit_records(views_of(rows.fields.documents), rows.fields, rows.selection, terms, control);
+}
+
+CsrMatrix apply_fields(const RecordFeatures* features, const Preprocessing& preprocessing,
+                       const Rows& rows, RunControl* control) {
+  CsrMatrix X = apply_records(*features, rows.documents(), rows.fields(), control);
+  if (preprocessing.kind == Preprocessing::Kind::none) return X;
+  return apply_to_numbers(preprocessing, X, control);
+}
+
+// One entry for each kind, in the order of RowKind.
+constexpr std::array kKinds{
+    RowKindInfo{
+        .name = "numbers", .apply = apply_numbers, .read_json = json_numbers, .are_matrix = true},
+    RowKindInfo{.name = "texts", .apply = apply_texts, .read_json = json_texts, .are_texts = true},
+    RowKindInfo{
+        .name = "records",
+        .apply = apply_fields,
+        .read_json = json_records,
+        .fit = fit_fields,
+        .without_terms = "rows with named columns, of which text_column becomes tf-idf features"},
+};
 
 // One entry for each format.
 constexpr std::array kFormats{
@@ -47,7 +84,7 @@ constexpr std::array kFormats{
               .read_part = annif_part,
               .reads_folders = true},
     RowFormat{RowKind::documents, "", text_rows, "text", nullptr, text_part},
-    RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json, jsonl_part},
+    RowFormat{RowKind::records, "", read_jsonl, "jsonl", starts_like_json, jsonl_part},
     RowFormat{RowKind::records, "", csv_rows, "csv", nullptr, csv_part, any_line, csv_row_end},
     RowFormat{RowKind::records, "", tsv_rows, "tsv", nullptr, tsv_part, any_line, tsv_row_end},
 };
@@ -95,7 +132,26 @@ const RowFormat& first_format(std::span<const RowFormat> formats, RowKind kind,
 
 }  // namespace
 
+const RowKindInfo& info_of(RowKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+RowKind row_kind(bool selects_columns, bool are_texts, std::string_view format) {
+  if (selects_columns) return RowKind::records;
+  if (are_texts) return RowKind::documents;
+  const auto named = std::ranges::find(kFormats, format, &RowFormat::name);
+  return named == kFormats.end() ? RowKind::numbers : named->kind;
+}
+
+RowKind row_kind(const RecordFeatures* features, const Preprocessing& preprocessing) {
+  if (features != nullptr) return RowKind::records;
+  return preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
+                                                               : RowKind::numbers;
+}
+
 std::span<const RowFormat> row_formats() { return kFormats; }
+
+std::vector<std::string> format_choices() {
+  return {"auto", "csv", "tsv", "jsonl", "svmlight", "text", "annif"};
+}
 
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
                                RowKind kind, std::string_view name) {

@@ -1,23 +1,22 @@
 #pragma once
-// The formats of files of rows. docs/adding_a_format.md says how to add one.
+// The kinds of rows, and the formats of their files. docs/adding_a_kind_of_rows.md and
+// docs/adding_a_format.md say how to add one.
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <vector>
 
 #include "data/records.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/text_reader.hpp"
+#include "margrove/tfidf.hpp"
 
 namespace margrove {
-
-/// Rows of numbers are a Dataset, documents a TextDataset, rows with named fields a RecordDataset.
-using ReadRows = std::variant<Dataset, TextDataset, RecordDataset>;
 
 struct ReadOptions {
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
@@ -29,6 +28,41 @@ struct ReadOptions {
   std::string_view format = {};                   // its name; empty: by kind, extension and content
   std::optional<std::uint32_t> first_index = {};  // SvmlightOptions::first_index
 };
+
+/// Rows of a request to a model with these options and views (empty: one source).
+struct JsonRows {
+  std::span<const std::string_view> texts;
+  const std::string& source;
+  std::int64_t first;  // the number of the first row in messages
+  const ReadOptions& options;
+  std::span<const View> views;
+};
+
+struct RecordFeatures;
+
+/// What front ends and trainings ask of a kind of rows.
+struct RowKindInfo {
+  std::string_view name;  // as messages name the rows, in the plural
+  /// The numbers that a model with these features (of kinds with `fit`, otherwise null) and this
+  /// preprocessing takes. Throws OutOfTime where `control`, which may be null, asks to end.
+  CsrMatrix (*apply)(const RecordFeatures* features, const Preprocessing& preprocessing,
+                     const Rows& rows, RunControl* control);
+  Examples (*read_json)(const JsonRows& rows);  // data/json_rows.hpp
+  /// Features that are fitted before the preprocessing, which is then that of numbers; null: none.
+  RecordFeatures (*fit)(const Examples& rows, const TfidfOptions& terms,
+                        RunControl* control) = nullptr;
+  /// Of kinds with `fit`: which rows cannot have the options text and tfidf, for a message.
+  std::string_view without_terms = {};
+  bool are_texts = false;  // the preprocessing takes their terms
+  /// They are a matrix: columns have indices, may stay as they are, and further views may follow.
+  bool are_matrix = false;
+};
+const RowKindInfo& info_of(RowKind kind);
+/// The kind of rows that options ask for: columns are selected, the rows are texts, or their format
+/// has this name (empty: any).
+RowKind row_kind(bool selects_columns, bool are_texts, std::string_view format = {});
+/// The kind of rows that a model with these features (null: none) and this preprocessing takes.
+RowKind row_kind(const RecordFeatures* features, const Preprocessing& preprocessing);
 
 /// An error after which nothing says where the next row begins, so that rows after it cannot be
 /// read even where rows with errors are left out.
@@ -50,14 +84,14 @@ struct FilePart {
 struct RowFormat {
   RowKind kind;
   std::string_view extension;  // ".tsv"; empty: any
-  ReadRows (*read)(const std::string& path, const ReadOptions& options, RunControl* control);
+  Examples (*read)(const std::string& path, const ReadOptions& options, RunControl* control);
   std::string_view name = {};  // of --format
   /// Whether a file that begins with `start` is of this format; null: yes.
   bool (*claims)(std::string_view start) = nullptr;
   /// The rows of a part, perhaps none; messages call the file `name`. Throws LostRows for errors
   /// after which the end of a row is not sure. Null: the format cannot be
   /// read in parts.
-  ReadRows (*read_part)(const FilePart& part, const std::string& name,
+  Examples (*read_part)(const FilePart& part, const std::string& name,
                         const ReadOptions& options) = nullptr;
   /// Whether the first line that is not blank is a header; null: there are none.
   bool (*is_header)(std::string_view line) = nullptr;
@@ -70,6 +104,8 @@ struct RowFormat {
 
 /// The registry, in which formats with an extension come first.
 std::span<const RowFormat> row_formats();
+/// "auto" and the names of all formats, in the order of help pages.
+std::vector<std::string> format_choices();
 
 /// The format of the given name or, if it is empty, the first one of the kind that claims the file
 /// by its extension (apart from ".gz" and ".zst") and its first bytes. Throws InvalidInput if these

@@ -106,7 +106,7 @@ bool RowParts::next() {
   return size > 0;
 }
 
-ReadRows RowParts::read_all() {
+Examples RowParts::read_all() {
   while (blocks_.next()) text_ += blocks_.text();
   if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
   rows_ = text_;
@@ -123,8 +123,10 @@ FilePart RowParts::first_row(std::size_t begin) const {
   return row;
 }
 
-ReadRows RowParts::read(const FilePart& part) const {
-  return format_->read_part(part, name(), options_);
+Examples RowParts::read(const FilePart& part) const {
+  Examples rows = format_->read_part(part, name(), options_);
+  rows.source = name();
+  return rows;
 }
 
 }  // namespace margrove

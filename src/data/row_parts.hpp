@@ -29,7 +29,7 @@ class RowParts {
   bool next();
   /// All rows of the source as one part, before the first call of next(). Throws InvalidInput if
   /// there are none.
-  ReadRows read_all();
+  Examples read_all();
   /// The present part, valid until the next call of next(). At the end of the source its last row
   /// may be incomplete.
   FilePart part() const { return {rows_, header_, lines_before_}; }
@@ -38,7 +38,7 @@ class RowParts {
   FilePart first_row(std::size_t begin) const;
 
   /// The rows of a part. Throws InvalidInput "name:line:column: ..." for errors in it.
-  ReadRows read(const FilePart& part) const;
+  Examples read(const FilePart& part) const;
   /// From now on, parts may have labels alone, as files may if one of their rows has a feature.
   void allow_labels_alone() { options_.refuse_labels_alone = false; }
   const std::string& name() const { return blocks_.name(); }
@@ -63,12 +63,12 @@ class RowParts {
 };
 
 /// Readers of parts for the registry of formats.
-ReadRows svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options);
-ReadRows text_part(const FilePart& part, const std::string& name, const ReadOptions& options);
-ReadRows annif_part(const FilePart& part, const std::string& name, const ReadOptions& options);
-ReadRows jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options);
-ReadRows csv_part(const FilePart& part, const std::string& name, const ReadOptions& options);
-ReadRows tsv_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples text_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples annif_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples csv_part(const FilePart& part, const std::string& name, const ReadOptions& options);
+Examples tsv_part(const FilePart& part, const std::string& name, const ReadOptions& options);
 /// Headers and ends of rows for the registry.
 bool is_svmlight_header(std::string_view line);
 std::size_t csv_row_end(std::string_view text, std::string_view header, const ReadOptions& options);
@@ -91,7 +91,7 @@ void for_each_line(const FilePart& part, const std::string& name, const Visit& v
 
 /// The rows that a parser with parse_line(line) and finish() makes of a part.
 template <class Parser>
-ReadRows part_rows(const FilePart& part, const std::string& name, Parser parser) {
+Examples part_rows(const FilePart& part, const std::string& name, Parser parser) {
   for_each_line(part, name, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish();
 }

@@ -347,7 +347,7 @@ bool is_svmlight_header(std::string_view line) {
   return count == 3;
 }
 
-ReadRows svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   const SvmlightOptions given{.codec = options.codec,
                               .known_labels_only = options.known_labels_only,
                               .refuse_labels_alone = options.refuse_labels_alone,

@@ -38,7 +38,7 @@ TextDataset parse_text(std::string_view bytes, const std::string& name, const Te
                             LabelledTextParser(options), control);
 }
 
-ReadRows text_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+Examples text_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   return detail::part_rows(part, name,
                            LabelledTextParser({options.codec, options.known_labels_only}));
 }

@@ -21,12 +21,6 @@
 
 namespace margrove {
 
-RowKind row_kind(const ModelParts& model) {
-  if (model.records) return RowKind::records;
-  return model.preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
-                                                                     : RowKind::numbers;
-}
-
 ReadOptions read_options(const ModelParts& model) {
   return {.refuse_labels_alone = true,
           .selection = model.records ? &model.records->selection : nullptr,
@@ -122,22 +116,6 @@ auto prepared_in_time(const std::string& source, RunControl* control, const Prep
   }
 }
 
-/// What `records` (of records, otherwise null) and `preprocessing` make of the rows.
-CsrMatrix applied(const RecordFeatures* records, const Preprocessing& preprocessing,
-                  const Rows& rows, RunControl* control) {
-  switch (rows.kind()) {
-    case RowKind::numbers:
-      return apply_to_numbers(preprocessing, rows.numbers(), control);
-    case RowKind::documents:
-      return weigh_texts(preprocessing, rows.documents(), control);
-    case RowKind::records:
-      break;
-  }
-  CsrMatrix X = apply_records(*records, rows.documents(), rows.fields(), control);
-  if (preprocessing.kind == Preprocessing::Kind::none) return X;
-  return apply_to_numbers(preprocessing, X, control);
-}
-
 std::string columns_of(const RecordSelection& selection) {
   std::string names;
   for (const auto* part : {&selection.text, &selection.numeric, &selection.categorical}) {
@@ -149,9 +127,9 @@ std::string columns_of(const RecordSelection& selection) {
 void require_kind(const ModelParts& model, const Rows& rows, const std::string& source) {
   const RowKind taken = row_kind(model);
   require(taken == rows.kind(), source, source.empty() ? "" : ": ", "the rows are ",
-          kind_name(rows.kind()), ", but the model takes ", kind_name(taken));
+          info_of(rows.kind()).name, ", but the model takes ", info_of(taken).name);
   const RecordSelection* given = rows.selection();
-  if (given == nullptr) return;
+  if (given == nullptr || !model.records) return;
   const RecordSelection& own = model.records->selection;
   require(given->text == own.text && given->numeric == own.numeric &&
               given->categorical == own.categorical,
@@ -165,12 +143,13 @@ CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::strin
                      RunControl* control) {
   require_kind(model, rows, source);
   return prepared_in_time(source, control, [&] {
-    return applied(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
+    return info_of(rows.kind())
+        .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
   });
 }
 
 FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows) {
-  if (rows.kind() == RowKind::numbers && model.preprocessing.keeps_rows()) {
+  if (info_of(rows.kind()).are_matrix && model.preprocessing.keeps_rows()) {
     require_kind(model, rows, {});
     view_ = rows.numbers();
   } else {
@@ -196,17 +175,14 @@ TrainingSet PreparedRows::training_set() const {
 
 namespace {
 
-/// The features of records.
+/// The features of rows whose kind fits some.
 RecordFeatures fit_features(const Examples& raw, const PreprocessingOptions& options,
                             RunControl* control) {
+  const RowKindInfo& kind = info_of(raw.kind);
   require<InvalidOption>(!options.text && !options.tfidf,
-                         "options text and tfidf: they are not for rows with named columns, of "
-                         "which text_column becomes tf-idf features");
+                         "options text and tfidf: they are not for ", kind.without_terms);
   validate(options);
-  return naming(raw.source, [&] {
-    return fit_records(views_of(raw.fields.documents), raw.fields, raw.selection,
-                       tfidf_options(options), control);
-  });
+  return naming(raw.source, [&] { return kind.fit(raw, tfidf_options(options), control); });
 }
 
 /// The given row weights times those of the rows' labels; empty if there are neither.
@@ -235,9 +211,9 @@ void merge_rows(CsrMatrix& X, RunControl* control, PreparedRows& prepared) {
 /// As prepare_rows(), but throws OutOfTime.
 PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
                      std::vector<double> row_weights, RunControl* control) {
-  options.text = options.text || raw.kind == RowKind::documents;
-  const bool has_terms = options.text || options.tfidf ||
-                         (raw.kind == RowKind::records && !raw.selection.text.empty());
+  const RowKindInfo& kind = info_of(raw.kind);
+  options.text = options.text || kind.are_texts;
+  const bool has_terms = options.text || options.tfidf || !raw.selection.text.empty();
   if (!has_terms) require_no_terms(options);
   PreparedRows prepared;
   prepared.source = raw.source;
@@ -249,19 +225,18 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   CsrMatrix X = std::move(raw.X);  // of the rows, unless they are documents
   std::vector<std::uint8_t> is_numeric;
   std::vector<FeatureId> columns;
-  if (raw.kind == RowKind::records) {
+  if (kind.fit != nullptr) {
     prepared.records = fit_features(raw, options, control);
-    X = apply_records(*prepared.records, views_of(raw.fields.documents), raw.fields, control);
+    X = kind.apply(&*prepared.records, {}, raw, control);
     raw.fields = {};
     const auto [begin, end] = prepared.records->numeric_columns();
     is_numeric.assign(X.num_columns(), 0);
     std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
-  } else if (raw.kind == RowKind::numbers && raw.views.empty() && options.selects_columns) {
+  } else if (kind.are_matrix && raw.views.empty() && options.selects_columns) {
     columns = columns_of_wide_rows(X);
     if (!columns.empty()) X = select_columns(X, columns);
   }
-  const std::size_t num_given =
-      raw.kind == RowKind::documents ? raw.documents.size() : X.num_rows();
+  const std::size_t num_given = kind.are_texts ? raw.documents.size() : X.num_rows();
   require(num_given == num_rows, raw.source, ": it has ", num_given, " rows, but labels of ",
           num_rows);
   // Scales are fitted to the merged rows, so that weights and repetitions give the same bits; how
@@ -269,12 +244,12 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   const bool is_weighted = !prepared.row_weights.empty();
   const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
   if (is_weighted && is_scaled) merge_rows(X, control, prepared);
-  const Rows rows = raw.kind == RowKind::documents ? Rows(raw.documents) : Rows(X);
+  const Rows rows = kind.are_texts ? Rows(raw.documents) : Rows(X);
   prepared.preprocessing =
       fit_preprocessing(rows, options, is_numeric, prepared.row_weights, control, raw.source);
   prepared.X = prepared.preprocessing.keeps_rows()
                    ? std::move(X)
-                   : applied(nullptr, prepared.preprocessing, rows, control);
+                   : info_of(rows.kind()).apply(nullptr, prepared.preprocessing, rows, control);
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {

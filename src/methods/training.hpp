@@ -19,7 +19,9 @@
 namespace margrove {
 
 /// The kind of rows that a model takes.
-RowKind row_kind(const ModelParts& model);
+inline RowKind row_kind(const ModelParts& model) {
+  return row_kind(model.records ? &*model.records : nullptr, model.preprocessing);
+}
 /// Options to read labelled rows for the model; they refer to it.
 ReadOptions read_options(const ModelParts& model);
 /// The weights of rows in training, beside those that are given with the rows.

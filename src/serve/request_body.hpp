@@ -16,8 +16,9 @@ struct RequestBody {
 
 /// Parses `{"rows": [ROW, ...], OPTION: VALUE, ...}` or the same with `"row": ROW`; an option's
 /// value is a text, a number or true or false. A row is any string, object or list:
-/// request_rows.hpp reads them. Throws InvalidInput "body:line:column: ..." for anything else, for
-/// both keys together, and for a key that is given twice. O(bytes), in memory of the rows' places.
+/// data/json_rows.hpp reads them. Throws InvalidInput "body:line:column: ..." for anything else,
+/// for both keys together, and for a key that is given twice. O(bytes), in memory of the rows'
+/// places.
 RequestBody parse_request_body(std::string_view text);
 
 /// The options of a target's query, `top=3&show=path`, percent-decoded; without a value: "true".

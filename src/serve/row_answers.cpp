@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "data/json_rows.hpp"
 #include "methods/training.hpp"
 #include "model/finite_scores.hpp"
 #include "serve/answer_json.hpp"
-#include "serve/request_rows.hpp"
 
 namespace margrove::serve {
 namespace {
@@ -45,7 +45,10 @@ double seconds_until(Deadline deadline) {
 
 CsrMatrix prepared(const ServedModel& model, std::span<const std::string_view> rows,
                    const std::string& source, std::int64_t first) {
-  return preprocess(model.parts(), read_request_rows(model.parts(), rows, source, first));
+  const ModelParts& parts = model.parts();
+  const ReadOptions options = read_options(parts);
+  return preprocess(
+      parts, read_request_rows(row_kind(parts), {rows, source, first, options, parts.views}));
 }
 
 std::size_t labels_per_row(const ServedModel& model, const AnswerOptions& options) {

@@ -96,7 +96,7 @@ Json lines_of(std::string_view text) {
 /// What a row of a request is, as docs/serving.md names it.
 std::string_view form_of_rows(const ServedModel& model) {
   if (model.sentences() != nullptr) return "sentences";
-  return model.parts().views.empty() ? kind_name(row_kind(model.parts())) : "views";
+  return model.parts().views.empty() ? info_of(row_kind(model.parts())).name : "views";
 }
 
 /// For the places of a body's rows, of which there are no more than commas and one.

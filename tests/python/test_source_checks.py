@@ -100,9 +100,9 @@ def test_decisions_by_the_kind_of_rows_are_found() -> None:
         "src/cli/x.cpp:2: decides by the kind of rows, which DECIDE_BY_KIND alone may",
         "src/cli/x.cpp:3: decides by the kind of rows, which DECIDE_BY_KIND alone may",
     ]
-    assert check_sources.decisions_by_kind(Path("src/data/x.cpp"), text) == []
-    assert check_sources.decisions_by_kind(Path("src/methods/training.cpp"), text) == []
+    assert check_sources.decisions_by_kind(Path("src/data/row_formats.cpp"), text) == []
     assert check_sources.decisions_by_kind(Path("src/cli/x.cpp"), "kind = RowKind::records;") == []
+    assert check_sources.decisions_by_kind(Path("src/cli/x.cpp"), "return RowKind::records;") != []
 
 
 def test_a_header_without_pragma_once_is_found() -> None:

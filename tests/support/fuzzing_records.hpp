@@ -16,7 +16,7 @@ void expect_sound_records(const Parse& parse) {
   const RecordSelection paths{.text = {"t"}, .path = "l"};
   for (const RecordSelection& selection : {names, paths}) {
     expect_result_or_named_error([&] {
-      const RecordDataset data = parse({.selection = &selection, .labels_optional = true});
+      const Examples data = parse({.selection = &selection, .labels_optional = true});
       const RecordFeatures features = RecordFeatures::fit(data.fields, selection, {});
       features.check();
       const CsrMatrix X = features.apply(data.fields);

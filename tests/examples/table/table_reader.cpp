@@ -76,7 +76,7 @@ Dataset parse_table(std::string_view bytes, const std::string& name, const ReadO
   return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
 }
 
-ReadRows table_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+Examples table_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_table(path, options, control);
 }
 

@@ -20,6 +20,6 @@ Dataset parse_table(std::string_view bytes, const std::string& name,
                     const ReadOptions& options = {}, RunControl* control = nullptr);
 
 /// read_table() as a RowFormat takes it.
-ReadRows table_rows(const std::string& path, const ReadOptions& options, RunControl* control);
+Examples table_rows(const std::string& path, const ReadOptions& options, RunControl* control);
 
 }  // namespace margrove

@@ -51,8 +51,8 @@ TEST(TableReader, is_a_row_format) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "t.tsv", "dog\t1\n");
   const RowFormat& format = row_format_of(formats, folder / "t.tsv", RowKind::numbers);
-  const ReadRows rows = format.read(folder / "t.tsv", {}, nullptr);
-  EXPECT_EQ(std::get<Dataset>(rows).X.num_rows(), 1U);
+  const Examples rows = format.read(folder / "t.tsv", {}, nullptr);
+  EXPECT_EQ(rows.X.num_rows(), 1U);
 }
 
 }  // namespace

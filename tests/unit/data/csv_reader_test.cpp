@@ -18,8 +18,8 @@ using testing::message_of;
 
 const RecordSelection kTitles{.text = {"title"}, .label = "label"};
 
-RecordDataset parse(std::string_view text, const RecordSelection& selection = kTitles,
-                    bool labels_optional = false) {
+Examples parse(std::string_view text, const RecordSelection& selection = kTitles,
+               bool labels_optional = false) {
   return parse_csv(text, "f", {.selection = &selection, .labels_optional = labels_optional});
 }
 
@@ -28,14 +28,14 @@ void expect_error(std::string_view text, const std::string& message,
   EXPECT_EQ(message_of([&] { parse(text, selection); }), message) << text;
 }
 
-std::vector<std::string> names(const RecordDataset& data, std::size_t row) {
+std::vector<std::string> names(const Examples& data, std::size_t row) {
   std::vector<std::string> found;
   for (const LabelId label : data.labels[row]) found.push_back(data.codec.name(label));
   return found;
 }
 
 TEST(CsvReader, takes_any_text_as_one_label) {
-  const RecordDataset data = parse("label,title\n\"New, and  fresh\",a b\n Käse & Öl ,c\n,d\n");
+  const Examples data = parse("label,title\n\"New, and  fresh\",a b\n Käse & Öl ,c\n,d\n");
   EXPECT_THAT(names(data, 0), ElementsAre("New, and  fresh"));
   EXPECT_THAT(names(data, 1), ElementsAre("Käse & Öl"));
   EXPECT_THAT(names(data, 2), ElementsAre());
@@ -43,7 +43,7 @@ TEST(CsvReader, takes_any_text_as_one_label) {
 }
 
 TEST(CsvReader, takes_quotes_as_rfc_4180_says) {
-  const RecordDataset data =
+  const Examples data =
       parse("title,label\r\n\"one\r\n\r\n\"\"two\"\", three\",x\r\n\r\n\"\",\"y\"\r\n5\" disk,x");
   EXPECT_THAT(data.fields.documents, ElementsAre("one\n\n\"two\", three", "", "5\" disk"));
   EXPECT_EQ(data.codec.size(), 2U);
@@ -53,8 +53,8 @@ TEST(CsvReader, finds_the_delimiter_by_the_selected_columns) {
   const std::vector<std::pair<std::string, std::string>> all{
       {",", "a;b\tc"}, {";", "a,b,c\td"}, {"\t", "a,b,c;d"}};
   for (const auto& [delimiter, other] : all) {
-    const RecordDataset data = parse("label" + delimiter + "title" + delimiter + other + "\nx" +
-                                     delimiter + "words" + delimiter + "1\n");
+    const Examples data = parse("label" + delimiter + "title" + delimiter + other + "\nx" +
+                                delimiter + "words" + delimiter + "1\n");
     EXPECT_THAT(names(data, 0), ElementsAre("x"));
     EXPECT_THAT(data.fields.documents, ElementsAre("words"));
   }
@@ -77,14 +77,14 @@ TEST(CsvReader, skips_a_byte_order_mark_and_reads_compressed_files) {
 TEST(CsvReader, reads_records_longer_than_a_block) {
   std::string cell;
   for (int k = 0; k < 100000; ++k) cell += "word\n";
-  const RecordDataset data = parse("label,title\nx,\"" + cell + "\"\ny,b\n");
+  const Examples data = parse("label,title\nx,\"" + cell + "\"\ny,b\n");
   EXPECT_EQ(data.fields.documents[0], cell);
   EXPECT_EQ(data.fields.documents[1], "b");
 }
 
 TEST(CsvReader, splits_labels_only_at_the_separator) {
   const RecordSelection several{.text = {"title"}, .label = "label", .label_separator = ";"};
-  const RecordDataset data = parse("label,title\na b; c,t\n\"x,y\",t\n", several);
+  const Examples data = parse("label,title\na b; c,t\n\"x,y\",t\n", several);
   EXPECT_THAT(names(data, 0), ElementsAre("a b", "c"));
   EXPECT_THAT(names(data, 1), ElementsAre("x,y"));
   expect_error("label,title\na;,t\n",
@@ -94,7 +94,7 @@ TEST(CsvReader, splits_labels_only_at_the_separator) {
 
 TEST(CsvReader, takes_uris_in_angle_brackets_for_the_uris) {
   const RecordSelection several{.text = {"title"}, .label = "label", .label_separator = " "};
-  const RecordDataset data = parse(
+  const Examples data = parse(
       "label,title\n<http://x/b> urn:x:1,t\n<urn:x:1> <b> <a:b:c>,t\n<2:1> <:x> <a:<b> <>,t\n",
       several);
   EXPECT_THAT(names(data, 0), ElementsAre("http://x/b", "urn:x:1"));
@@ -115,7 +115,7 @@ TEST(CsvReader, reads_a_quoted_cell_of_many_lines_only_within_the_memory_for_a_r
 TEST(CsvReader, keeps_numbers_and_names_of_categories) {
   const RecordSelection columns{
       .text = {"a", "b"}, .numeric = {"n"}, .categorical = {"c"}, .label = "label"};
-  const RecordDataset data =
+  const Examples data =
       parse("a,b,n,c,label\none,two, 1.5 ,red,x\n,three,,,x\nfour,,NA,red,x\n", columns);
   EXPECT_THAT(data.fields.documents, ElementsAre("one\ntwo", "three", "four\n"));
   EXPECT_EQ(data.fields.numeric[0][0], 1.5F);
@@ -132,13 +132,13 @@ TEST(CsvReader, gives_known_labels_their_ids) {
 }
 
 TEST(CsvReader, may_lack_labels_where_they_are_not_needed) {
-  const RecordDataset data = parse("title\nwords\n", kTitles, /*labels_optional=*/true);
+  const Examples data = parse("title\nwords\n", kTitles, /*labels_optional=*/true);
   EXPECT_EQ(data.labels[0].size(), 0U);
 }
 
 TEST(CsvReader, takes_equal_names_under_different_parents_for_different_nodes) {
   const RecordSelection levels{.text = {"t"}, .path_levels = {"a", "b"}};
-  const RecordDataset data =
+  const Examples data =
       parse("t,a,b\n1,Books,Accessories\n2,Phones,Accessories\n3,Books,\n", levels);
   EXPECT_THAT(names(data, 0), ElementsAre("Books > Accessories"));
   EXPECT_THAT(names(data, 1), ElementsAre("Phones > Accessories"));
@@ -148,7 +148,7 @@ TEST(CsvReader, takes_equal_names_under_different_parents_for_different_nodes) {
   EXPECT_EQ(data.hierarchy->edges.size(), 2U);
 
   const RecordSelection path{.text = {"t"}, .label_separator = ";", .path = "p", .separator = "/"};
-  const RecordDataset same = parse("t,p\n1,Books/Accessories;Phones/ Accessories\n", path);
+  const Examples same = parse("t,p\n1,Books/Accessories;Phones/ Accessories\n", path);
   EXPECT_THAT(names(same, 0), ElementsAre("Books/Accessories", "Phones/Accessories"));
 }
 

@@ -17,8 +17,8 @@ using testing::message_of;
 
 const RecordSelection kTitles{.text = {"title"}, .label = "label"};
 
-RecordDataset parse(std::string_view text, const RecordSelection& selection = kTitles,
-                    bool labels_optional = false) {
+Examples parse(std::string_view text, const RecordSelection& selection = kTitles,
+               bool labels_optional = false) {
   return parse_jsonl(text, "f", {.selection = &selection, .labels_optional = labels_optional});
 }
 
@@ -26,14 +26,14 @@ std::string error_of(std::string_view text, const RecordSelection& selection = k
   return message_of([&] { parse(text, selection); });
 }
 
-std::vector<std::string> names(const RecordDataset& data, std::size_t row) {
+std::vector<std::string> names(const Examples& data, std::size_t row) {
   std::vector<std::string> found;
   for (const LabelId label : data.labels[row]) found.push_back(data.codec.name(label));
   return found;
 }
 
 TEST(JsonlReader, takes_texts_and_lists_of_texts) {
-  const RecordDataset data = parse(
+  const Examples data = parse(
       "{\"label\": \"a, b\", \"title\": \"one \\u00e9\\n\"}\r\n\n"
       "{\"title\": [\"two\", \"three\"], \"label\": [\"c\", \"a, b\"], \"other\": {\"x\": [[1]]}}\n"
       "{\"title\": \"four\", \"label\": null}\n"
@@ -48,7 +48,7 @@ TEST(JsonlReader, takes_texts_and_lists_of_texts) {
 TEST(JsonlReader, takes_dotted_names_for_keys_within_objects) {
   const RecordSelection nested{
       .text = {"book.title", "book.authors.name"}, .numeric = {"book.price"}, .label = "label"};
-  const RecordDataset data = parse(
+  const Examples data = parse(
       "{\"book\": {\"title\": \"t\", \"price\": 2.5, \"authors\": [{\"name\": \"x\"}, "
       "{\"name\": \"y\"}]}, \"price\": 9, \"label\": \"l\"}\n",
       nested);
@@ -58,7 +58,7 @@ TEST(JsonlReader, takes_dotted_names_for_keys_within_objects) {
 
 TEST(JsonlReader, takes_numbers_names_and_what_is_missing) {
   const RecordSelection columns{.numeric = {"n"}, .categorical = {"c"}, .label = "label"};
-  const RecordDataset data = parse(
+  const Examples data = parse(
       "{\"n\": -3, \"c\": true, \"label\": \"x\"}\n{\"n\": \"1e2\", \"c\": 5}\n{\"n\": null}\n",
       columns);
   EXPECT_EQ(data.fields.numeric[0][0], -3);
@@ -70,7 +70,7 @@ TEST(JsonlReader, takes_numbers_names_and_what_is_missing) {
 
 TEST(JsonlReader, takes_a_path_as_a_list_or_as_a_text) {
   const RecordSelection path{.text = {"t"}, .path = "p"};
-  const RecordDataset data = parse(
+  const Examples data = parse(
       "{\"t\": \"\", \"p\": [\"Books\", \"New > fresh\"]}\n{\"t\": \"\", \"p\": \"Books > x\"}\n",
       path);
   EXPECT_THAT(names(data, 0), ElementsAre("Books > New \\> fresh"));
@@ -121,7 +121,7 @@ TEST(JsonlReader, patterns_stand_for_the_keys_of_all_records) {
   const std::string rows =
       "{\"n1\": 1, \"label\": \"a\", \"id\": \"x\"}\n\n"
       "{\"n3\": 3, \"of\": {\"n\": 4, \"list\": [5]}, \"label\": \"b\", \"n2\": null}\n";
-  const RecordDataset some = read(rows, {.numeric = {"n*"}, .label = "label"});
+  const Examples some = read(rows, {.numeric = {"n*"}, .label = "label"});
   EXPECT_THAT(some.selection.numeric, ElementsAre("n1", "n3", "n2"));
   EXPECT_EQ(some.fields.numeric[1][1], 3);
   EXPECT_TRUE(std::isnan(some.fields.numeric[1][0]));

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "compression.hpp"
 #include "files.hpp"
@@ -11,8 +14,8 @@
 namespace margrove {
 namespace {
 
-ReadRows numbers(const std::string&, const ReadOptions&, RunControl*) { return Dataset(); }
-ReadRows documents(const std::string&, const ReadOptions&, RunControl*) { return TextDataset(); }
+Examples numbers(const std::string&, const ReadOptions&, RunControl*) { return Dataset(); }
+Examples documents(const std::string&, const ReadOptions&, RunControl*) { return TextDataset(); }
 
 constexpr std::array kFormats{
     RowFormat{RowKind::numbers, ".tsv", numbers},
@@ -45,6 +48,16 @@ TEST(RowFormats, claim_every_file_of_both_kinds) {
   }
 }
 
+TEST(RowFormats, have_a_declared_kind_and_are_among_the_choices) {
+  const std::vector<std::string> choices = format_choices();
+  EXPECT_EQ(choices.size(), row_formats().size() + 1);  // and auto
+  for (const RowFormat& format : row_formats()) {
+    EXPECT_EQ(std::ranges::count(choices, format.name), 1);
+    EXPECT_EQ(row_kind(false, false, format.name), format.kind);
+    EXPECT_FALSE(info_of(format.kind).name.empty());
+  }
+}
+
 TEST(RowFormats, read_rows_of_their_kind) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "numbers", "a 1:1\nb 2:1\n");
@@ -54,8 +67,8 @@ TEST(RowFormats, read_rows_of_their_kind) {
     const std::string path = folder / file;
     return row_format_of(row_formats(), path, kind).read(path, {}, nullptr);
   };
-  EXPECT_EQ(std::get<Dataset>(read("numbers", RowKind::numbers)).X.num_rows(), 2U);
-  EXPECT_EQ(std::get<TextDataset>(read("texts", RowKind::documents)).documents.size(), 2U);
+  EXPECT_EQ(read("numbers", RowKind::numbers).X.num_rows(), 2U);
+  EXPECT_EQ(read("texts", RowKind::documents).documents.size(), 2U);
   EXPECT_THROW(read("broken", RowKind::numbers), InvalidInput);
   EXPECT_THROW(read("none", RowKind::numbers), InvalidInput);
   EXPECT_THROW(read("none", RowKind::documents), InvalidInput);

@@ -37,10 +37,7 @@ RowParts parts_of(const std::string& bytes, std::size_t most, RowKind kind,
   return {LineBlocks(std::make_unique<Trickle>(bytes, most), "pipe"), kind, options};
 }
 
-std::vector<std::string> documents_of(const ReadRows& rows) {
-  const auto* records = std::get_if<RecordDataset>(&rows);
-  return records != nullptr ? records->fields.documents : std::get<TextDataset>(rows).documents;
-}
+std::vector<std::string> documents_of(const Examples& rows) { return rows.texts(); }
 
 /// The documents of all parts, read part by part and row by row.
 std::vector<std::string> all_documents(const std::string& bytes, std::size_t most, RowKind kind,
@@ -86,7 +83,7 @@ TEST(RowParts, of_numbers_know_the_header) {
     RowParts parts = parts_of("3 5 2\n0 4:2.5\n1 0:1\n\n 3:7", most, RowKind::numbers, {});
     std::vector<FeatureId> columns;
     while (parts.next()) {
-      const auto rows = std::get<Dataset>(parts.read(parts.part()));
+      const Examples rows = parts.read(parts.part());
       EXPECT_EQ(rows.X.num_columns(), 5U);
       for (std::size_t i = 0; i < rows.X.num_rows(); ++i) {
         columns.push_back(rows.X.row(i).columns[0]);
@@ -116,11 +113,10 @@ TEST(RowParts, all_rows_of_a_source_are_one_part) {
       RowParts parts = parts_of(bytes, most, kind, options);
       return parts.read_all();
     };
-    EXPECT_THAT(std::get<RecordDataset>(rows(std::string(kCsv), RowKind::records)).fields.documents,
+    EXPECT_THAT(rows(std::string(kCsv), RowKind::records).fields.documents,
                 ElementsAre("a \"big\" cat,\nand a dog", "5\" pipe", "", "last"));
-    EXPECT_THAT(std::get<TextDataset>(rows("x\tone\n\ny\ttwo", RowKind::documents)).documents,
-                ElementsAre("one", "two"));
-    EXPECT_EQ(std::get<Dataset>(rows("1 1:1\n2 2:1\n", RowKind::numbers)).X.num_rows(), 2U);
+    EXPECT_THAT(rows("x\tone\n\ny\ttwo", RowKind::documents).documents, ElementsAre("one", "two"));
+    EXPECT_EQ(rows("1 1:1\n2 2:1\n", RowKind::numbers).X.num_rows(), 2U);
     EXPECT_EQ(message_of([&] { rows(" \n\n", RowKind::numbers); }),
               "pipe: the file has no rows, but must have at least one");
   }

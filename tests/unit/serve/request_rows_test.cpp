@@ -1,8 +1,9 @@
-#include "serve/request_rows.hpp"
+#include "data/json_rows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "methods/training.hpp"
 #include "served_models.hpp"
 
 namespace margrove::serve {
@@ -16,9 +17,13 @@ using ::testing::StartsWith;
 
 using Texts = std::vector<std::string_view>;
 
+Examples read(const ModelParts& model, const Texts& rows, std::int64_t first = 1) {
+  return read_request_rows(row_kind(model), {rows, "row", first, read_options(model), model.views});
+}
+
 std::string fault(const ModelParts& model, const Texts& rows, std::int64_t first = 1) {
   try {
-    read_request_rows(model, rows, "row", first);
+    read(model, rows, first);
   } catch (const InvalidInput& error) {
     return error.what();
   }
@@ -26,8 +31,7 @@ std::string fault(const ModelParts& model, const Texts& rows, std::int64_t first
 }
 
 TEST(RequestRows, texts_may_have_line_ends) {
-  const Examples raw =
-      read_request_rows(small_text_model(), Texts{R"("sea\nfur")", R"({"text":"a\tb"})"}, "row");
+  const Examples raw = read(small_text_model(), Texts{R"("sea\nfur")", R"({"text":"a\tb"})"});
   EXPECT_THAT(raw.documents, ElementsAre("sea\nfur", "a\tb"));
   EXPECT_EQ(raw.num_rows(), 2U);
 }
@@ -35,7 +39,7 @@ TEST(RequestRows, texts_may_have_line_ends) {
 TEST(RequestRows, features_in_any_order_equal_the_line) {
   const Texts rows{R"({"features":{"3":1e-3,"1":0.1}})", R"("1:0.1 3:0.001")",
                    R"("cat 1:0.1 3:1e-3")", R"("")", R"({"features":{}})"};
-  const Examples raw = read_request_rows(small_model(), rows, "row");
+  const Examples raw = read(small_model(), rows);
   for (const std::size_t i : {0U, 1U, 2U}) {
     EXPECT_THAT(raw.X.row(i).columns, ElementsAre(0, 2));
     EXPECT_THAT(raw.X.row(i).values, ElementsAre(0.1F, 0.001F));
@@ -46,8 +50,7 @@ TEST(RequestRows, features_in_any_order_equal_the_line) {
 
 TEST(RequestRows, records_may_be_several_lines_and_lack_the_label) {
   const Examples raw =
-      read_request_rows(small_record_model(),
-                        Texts{"{\"size\":\n 1.5,\r\n\"colour\":\"red\"}", "{\"size\":2}"}, "row");
+      read(small_record_model(), Texts{"{\"size\":\n 1.5,\r\n\"colour\":\"red\"}", "{\"size\":2}"});
   ASSERT_EQ(raw.num_rows(), 2U);
   EXPECT_THAT(raw.fields.numeric[0], ElementsAre(1.5F, 2.0F));
 }

@@ -2,29 +2,29 @@
 // The rows of a request, read by the readers of files.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "data/row_formats.hpp"
 #include "margrove/sentences.hpp"
-#include "methods/training.hpp"
-#include "model/model.hpp"
 
-namespace margrove::serve {
+namespace margrove {
 
-/// Rows as JSON texts (RequestBody::rows) for a model:
+/// Throws InvalidInput "SOURCE:number: ..." or "SOURCE:number:column: ...". At least one row.
+Examples read_request_rows(RowKind kind, const JsonRows& rows);
+
+/// RowKindInfo::read_json:
 ///   - of texts: a string, or {"text": string};
 ///   - of named columns: an object as a line of JSON lines has it;
 ///   - of numbers: a line of SVMlight as a string, without the blank before features if it has no
 ///     labels, or {"features": {index: number}}, indices from 1 in any order;
 ///   - of several views: {"views": {name: row}}, with a row of numbers for each view.
-/// The first row has the number `first` in messages. Throws InvalidInput "SOURCE:number: ..." or
-/// "SOURCE:number:column: ...". At least one row.
-Examples read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
-                           const std::string& source, std::int64_t first = 1);
+Examples json_texts(const JsonRows& rows);
+Examples json_records(const JsonRows& rows);
+Examples json_numbers(const JsonRows& rows);
 
 /// A sentence as JSON text: a list of tokens, each a text or the list of its columns.
 Sentence read_request_sentence(std::string_view json, const std::string& source,
                                std::int64_t number);
 
-}  // namespace margrove::serve
+}  // namespace margrove

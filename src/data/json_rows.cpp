@@ -1,4 +1,4 @@
-#include "serve/request_rows.hpp"
+#include "data/json_rows.hpp"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 #include "data/views.hpp"
 #include "margrove/svmlight_reader.hpp"
 
-namespace margrove::serve {
+namespace margrove {
 namespace {
 
 /// One row of a request, and its place in messages.
@@ -37,10 +37,9 @@ struct RowText {
 
 /// Calls read(row) for each row.
 template <class Read>
-void for_each_row(std::span<const std::string_view> rows, const std::string& source,
-                  std::int64_t first, const Read& read) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    read(RowText{rows[i], source, first + static_cast<std::int64_t>(i)});
+void for_each_row(const JsonRows& rows, const Read& read) {
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    read(RowText{rows.texts[i], rows.source, rows.first + static_cast<std::int64_t>(i)});
   }
 }
 
@@ -265,60 +264,11 @@ auto with_places(const std::string& lines, std::int64_t first, const Parse& pars
   }
 }
 
-Dataset numbers_of(const ModelParts& model, const std::string& lines, const std::string& source,
-                   std::int64_t first) {
-  return with_places(lines, first, [&](const std::string& text) {
-    return parse_svmlight(text, source,
-                          {.refuse_labels_alone = true,
-                           .first_index = given_first_index(model.preprocessing.first_index)});
+Dataset numbers_of(const JsonRows& rows, const std::string& lines) {
+  return with_places(lines, rows.first, [&](const std::string& text) {
+    return parse_svmlight(text, rows.source,
+                          {.refuse_labels_alone = true, .first_index = rows.options.first_index});
   });
-}
-
-Examples rows_of_numbers(const ModelParts& model, std::span<const std::string_view> rows,
-                         const std::string& source, std::int64_t first) {
-  const std::size_t num_views = std::max<std::size_t>(model.views.size(), 1);
-  std::vector<std::string> lines(num_views);
-  for_each_row(rows, source, first, [&](const RowText& row) {
-    const auto of_views =
-        model.views.empty() ? std::vector{row.json} : rows_of_views(row, model.views);
-    for (std::size_t k = 0; k < num_views; ++k) {
-      lines[k] += line_of({of_views[k], source, row.number}, model.preprocessing.first_index);
-      lines[k] += '\n';
-    }
-  });
-  if (model.views.empty()) return examples_of(numbers_of(model, lines[0], source, first), source);
-  std::vector<Dataset> parts;
-  for (const std::string& text : lines) parts.push_back(numbers_of(model, text, source, first));
-  std::vector<CsrView> views;
-  for (const Dataset& part : parts) views.push_back(part.X);
-  CsrMatrix X = side_by_side(views, model.views);
-  Examples examples = examples_of(std::move(parts.front()), source);
-  examples.X = std::move(X);
-  examples.views = model.views;
-  return examples;
-}
-
-Examples rows_of_texts(std::span<const std::string_view> rows, const std::string& source,
-                       std::int64_t first) {
-  TextDataset texts;
-  for_each_row(rows, source, first, [&](const RowText& row) {
-    texts.documents.push_back(document_of(row));
-    texts.labels.append({});
-  });
-  return examples_of(std::move(texts), source);
-}
-
-Examples rows_of_records(const ModelParts& model, std::span<const std::string_view> rows,
-                         const std::string& source, std::int64_t first) {
-  std::string lines;
-  for_each_row(rows, source, first, [&](const RowText& row) { lines += record_of(row) + "\n"; });
-  return examples_of(with_places(lines, first,
-                                 [&](const std::string& text) {
-                                   return parse_jsonl(text, source,
-                                                      {.selection = &model.records->selection,
-                                                       .labels_optional = true});
-                                 }),
-                     source);
 }
 
 /// The columns of a token: a text, or a list of texts.
@@ -338,15 +288,53 @@ Token token_of(nlohmann::json& value, const RowText& row, std::size_t number) {
 
 }  // namespace
 
-Examples read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
-                           const std::string& source, std::int64_t first) {
-  require(!rows.empty(), source, ": there are no rows, but there must be at least one");
-  const RowKind kind = row_kind(model);
-  Examples examples = kind == RowKind::documents ? rows_of_texts(rows, source, first)
-                      : kind == RowKind::records ? rows_of_records(model, rows, source, first)
-                                                 : rows_of_numbers(model, rows, source, first);
-  require(examples.num_rows() == rows.size(), source, ": only ", examples.num_rows(), " of ",
-          rows.size(), " rows could be read");
+Examples json_numbers(const JsonRows& rows) {
+  const std::uint32_t first_index = rows.options.first_index.value_or(1);
+  std::vector<std::string> lines(std::max<std::size_t>(rows.views.size(), 1));
+  for_each_row(rows, [&](const RowText& row) {
+    const auto of_views =
+        rows.views.empty() ? std::vector{row.json} : rows_of_views(row, rows.views);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      lines[k] += line_of({of_views[k], row.source, row.number}, first_index);
+      lines[k] += '\n';
+    }
+  });
+  if (rows.views.empty()) return numbers_of(rows, lines[0]);
+  std::vector<Dataset> parts;
+  for (const std::string& text : lines) parts.push_back(numbers_of(rows, text));
+  std::vector<CsrView> views;
+  for (const Dataset& part : parts) views.push_back(part.X);
+  CsrMatrix X = side_by_side(views, rows.views);
+  Examples examples = std::move(parts.front());
+  examples.X = std::move(X);
+  examples.views.assign(rows.views.begin(), rows.views.end());
+  return examples;
+}
+
+Examples json_texts(const JsonRows& rows) {
+  TextDataset texts;
+  for_each_row(rows, [&](const RowText& row) {
+    texts.documents.push_back(document_of(row));
+    texts.labels.append({});
+  });
+  return texts;
+}
+
+Examples json_records(const JsonRows& rows) {
+  std::string lines;
+  for_each_row(rows, [&](const RowText& row) { lines += record_of(row) + "\n"; });
+  return with_places(lines, rows.first, [&](const std::string& text) {
+    return parse_jsonl(text, rows.source,
+                       {.selection = rows.options.selection, .labels_optional = true});
+  });
+}
+
+Examples read_request_rows(RowKind kind, const JsonRows& rows) {
+  require(!rows.texts.empty(), rows.source, ": there are no rows, but there must be at least one");
+  Examples examples = info_of(kind).read_json(rows);
+  require(examples.num_rows() == rows.texts.size(), rows.source, ": only ", examples.num_rows(),
+          " of ", rows.texts.size(), " rows could be read");
+  examples.source = rows.source;
   return examples;
 }
 
@@ -364,4 +352,4 @@ Sentence read_request_sentence(std::string_view json, const std::string& source,
   return sentence;
 }
 
-}  // namespace margrove::serve
+}  // namespace margrove
