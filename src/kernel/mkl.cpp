@@ -218,8 +218,10 @@ class MklAlternation {
     const auto weights = rule_.path_weights(logs);
     double total = 0;
     for (const double weight : weights) total += weight;
-    if (!rule_.prune(logs, weights, options_.prune_tolerance * total)) return false;
-    return take_if_better(std::move(logs));
+    const double least = options_.prune_tolerance * total;
+    const auto heaviest = rule_.heaviest_paths(weights);
+    return rule_.set_zero(logs, [&](std::size_t v) { return heaviest[v] < least; }) &&
+           take_if_better(std::move(logs));
   }
 
   bool take_if_better(std::vector<double> logs) {
@@ -235,14 +237,8 @@ class MklAlternation {
     const auto target = rule_.optimum(now_.logs, now_.q);
     for (const double fall : {kFallToZero, 10 * kFallToZero}) {
       std::vector<double> logs = now_.logs;
-      bool any = false;
-      for (std::size_t v = 0; v < target.size(); ++v) {
-        if (!rule_.may_be_zero(v) || !(target[v] < now_.logs[v] - fall)) continue;
-        logs[v] = kLogOfZero;
-        any = true;
-      }
-      if (!any) return;
-      rule_.normalise(logs);
+      const auto falls = [&](std::size_t v) { return target[v] < now_.logs[v] - fall; };
+      if (!rule_.set_zero(logs, falls)) return;
       Iterate next = trained(std::move(logs));
       if (!(next.primal <= now_.primal)) continue;
       if (!gap_reached(next.primal, full_bound(next))) continue;

@@ -10,13 +10,11 @@
 // l_p [Kloft2011], l_1 [Rakotomamonjy2008]: over single kernels, with d >= 0, ||d||_p <= 1,
 //   min_{d, w, b}  sum_m ||w_m||^2 / (2 d_m) + C sum_i hinge_i.
 //
-// Both alternate [SPN, Algorithm 1]:
+// Both repeat [SPN, Algorithm 1]:
 //
-//      repeat
 //   1    classifiers of K = sum_m weight_m K_m by their dual (Eq. 7; section 3.4)
 //   2    ||w_m||^2 = weight_m^2 sum_c u_c'K_m u_c (Eq. 8 and 14)
 //   3    weights for these norms, in closed form or by Newton in log beta (beta_step.hpp)
-//      until converged
 //
 // We deviate as follows. Line 3 may be over-relaxed along log beta while that lowers the objective,
 // because plain alternation is slow where a weight tends to zero. Paths of weight zero are deleted,

@@ -90,21 +90,14 @@ std::vector<double> NetworkRule::optimum(std::span<const double> logs,
   return result;
 }
 
-bool NetworkRule::prune(std::vector<double>& logs, std::span<const double> path_weights,
-                        double threshold) const {
+std::vector<double> NetworkRule::heaviest_paths(std::span<const double> path_weights) const {
   std::vector<double> heaviest(p_.size(), 0.0);
   for (std::size_t m = 0; m < paths_.size(); ++m) {
     for (const auto& factor : paths_[m].factors) {
       heaviest[factor.product] = std::max(heaviest[factor.product], path_weights[m]);
     }
   }
-  bool any = false;
-  for (std::size_t v = 0; v < p_.size(); ++v) {
-    if (!may_be_zero(v) || logs[v] == kLogOfZero || heaviest[v] >= threshold) continue;
-    logs[v] = kLogOfZero;
-    any = true;
-  }
-  return any;
+  return heaviest;
 }
 
 bool NetworkRule::has_bound() const {
@@ -205,19 +198,6 @@ void LpRule::normalise(std::vector<double>& logs) const {  // ||d||_p = 1
   for (const double each : logs) sum += std::exp(p_ * (each - highest));
   const double log_norm = highest + std::log(sum) / p_;
   for (double& each : logs) each -= log_norm;
-}
-
-bool LpRule::prune(std::vector<double>& logs, std::span<const double> path_weights,
-                   double threshold) const {
-  if (p_ > 1) return false;
-  bool any = false;
-  for (std::size_t m = 0; m < logs.size(); ++m) {
-    if (logs[m] == kLogOfZero || path_weights[m] >= threshold) continue;
-    logs[m] = kLogOfZero;
-    any = true;
-  }
-  if (any) normalise(logs);
-  return any;
 }
 
 std::vector<double> LpRule::optimum(std::span<const double> logs, std::span<const double> q) const {

@@ -27,13 +27,22 @@ class WeightRule {
                                       std::span<const double> q) const = 0;
   /// Makes the logarithms feasible after an unconstrained change.
   virtual void normalise(std::vector<double>& logs) const = 0;
-  /// Zeroes the variables all of whose paths have weights below `threshold`, where an optimum may
-  /// have zeros (p <= 1). False if there are none.
-  virtual bool prune(std::vector<double>& logs, std::span<const double> path_weights,
-                     double threshold) const = 0;
-
   /// Whether an optimum may have this variable at zero (p <= 1).
   virtual bool may_be_zero(std::size_t variable) const = 0;
+  /// The largest weight of the paths of every variable.
+  virtual std::vector<double> heaviest_paths(std::span<const double> path_weights) const = 0;
+  /// Zeroes the variables v that may be zero and have condition(v). False if there are none.
+  template <class Condition>
+  bool set_zero(std::vector<double>& logs, const Condition& condition) const {
+    bool any = false;
+    for (std::size_t v = 0; v < logs.size(); ++v) {
+      if (!may_be_zero(v) || logs[v] == kLogOfZero || !condition(v)) continue;
+      logs[v] = kLogOfZero;
+      any = true;
+    }
+    if (any) normalise(logs);
+    return any;
+  }
 
   virtual bool has_bound() const = 0;
   /// A lower bound of the objective's minimum from one feasible alpha of all classifiers.
@@ -53,8 +62,7 @@ class NetworkRule final : public WeightRule {
   std::vector<double> optimum(std::span<const double> logs,
                               std::span<const double> q) const override;
   void normalise(std::vector<double>&) const override {}
-  bool prune(std::vector<double>& logs, std::span<const double> path_weights,
-             double threshold) const override;
+  std::vector<double> heaviest_paths(std::span<const double> path_weights) const override;
   bool may_be_zero(std::size_t variable) const override { return p_[variable] <= 1; }
   bool has_bound() const override;
   double lower_bound(std::span<const double> logs, double sum_alpha,
@@ -84,8 +92,9 @@ class LpRule final : public WeightRule {
   std::vector<double> optimum(std::span<const double> logs,
                               std::span<const double> q) const override;
   void normalise(std::vector<double>& logs) const override;
-  bool prune(std::vector<double>& logs, std::span<const double> path_weights,
-             double threshold) const override;
+  std::vector<double> heaviest_paths(std::span<const double> path_weights) const override {
+    return {path_weights.begin(), path_weights.end()};
+  }
   bool may_be_zero(std::size_t) const override { return p_ <= 1; }
   bool has_bound() const override { return true; }
   double lower_bound(std::span<const double> logs, double sum_alpha,
