@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernel/mkl_rules.hpp"
 #include "margrove/errors.hpp"
@@ -12,23 +13,22 @@ namespace margrove {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kZero = -std::numeric_limits<double>::infinity();
 constexpr double kLargestRelaxation = 16.0;  // over-relaxation of a step in log beta
 constexpr double kFinestSvmTolerance = 1e-9;
 constexpr double kClassifierShare = 0.2;  // of the duality gap may come from the classifiers
-constexpr int kReopenTrials = 5;
+constexpr int kRestoreTrials = 5;
 // A weight whose logarithm falls by this much in a round is taken to tend to zero.
-constexpr double kVanishingFall = 0.02;
+constexpr double kFallToZero = 0.02;
 constexpr double kRounding = 1e-7;  // of the objective, from K in float32
-// The number of rounds with hardly a change after which training ends, without and with a bound.
-constexpr int kQuietRounds = 2;
-constexpr int kQuietRoundsWithBound = 30;
+// Training ends after this many rounds without progress, without and with a bound.
+constexpr int kMaxIdleRounds = 2;
+constexpr int kMaxIdleRoundsWithBound = 30;
 
 /// Weights and the classifiers that belong to them.
 struct Iterate {
   std::vector<double> logs;
   std::vector<SvmSolution> classifiers;
-  std::vector<double> q;  // of the paths with positive weight; of all after complete_q()
+  std::vector<double> q;  // of the paths with positive weight; of all if `complete`
   double primal = 0;
   bool complete = false;
 };
@@ -40,6 +40,8 @@ bool have_stalled(std::span<const SvmSolution> classifiers) {
   });
 }
 
+/// The lines are those of mkl.hpp. Weights are tried before they are taken, so that line 3 includes
+/// lines 1 and 2 of the next round.
 class MklAlternation {
  public:
   MklAlternation(const PathKernels& kernels, const WeightRule& rule, const ClassLabels& labels,
@@ -53,95 +55,76 @@ class MklAlternation {
         control_(control),
         K_(kernels.num_rows() * kernels.num_rows()) {
     // Less accurate classifiers could not certify the target gap.
-    if (rule.has_bound()) {
-      svm_.tolerance = std::min(svm_.tolerance, options.gap_tolerance);
-    }
+    if (rule.has_bound()) svm_.tolerance = std::min(svm_.tolerance, options.gap_tolerance);
   }
 
   MklFit run() {
-    Iterate now;
-    now.logs = rule_.first();
-    evaluate(now, {});
-    MklFit fit;
-    double bound = kZero;
-    double relaxation = 1.0;
-    double best = now.primal;
-    int quiet_rounds = 0;
-    fit.stop = Stop::pass_limit;
-    for (fit.rounds = 1;; ++fit.rounds) {
-      if (rule_.has_bound() && control_.proceed()) bound = std::max(bound, lower_bound(now));
-      if (!report(fit.rounds, now.primal, bound)) {
-        fit.stop = control_.stop_reason();
-        break;
-      }
-      if (have_stalled(now.classifiers)) {
-        fit.stop = Stop::stalled;
-        break;
-      }
-      bool reopened = false;
-      if (gap_reached(now.primal, bound)) {
-        bound = full_bound(now);  // the bound so far leaves out dropped paths
-        if (gap_reached(now.primal, bound)) {
-          drop_vanishing(now);
-          fit.stop = Stop::converged;
-          break;
-        }
-        reopened = reopen(now);
-      }
-      if (fit.rounds >= options_.max_rounds) break;
-      if (!reopened && !advance(now, best, relaxation)) quiet_rounds = kQuietRoundsWithBound;
-      // A round that was cut short says nothing about the next.
-      if (!control_.proceed()) {
-        fit.stop = control_.stop_reason();
-        break;
-      }
-      quiet_rounds = best - now.primal > quiet_change() * now.primal ? 0 : quiet_rounds + 1;
-      best = std::min(best, now.primal);
-      if (quiet_rounds >= (rule_.has_bound() ? kQuietRoundsWithBound : kQuietRounds)) {
-        if (rule_.has_bound()) {
-          bound = full_bound(now);
-          if (reopen(now)) {
-            quiet_rounds = 0;
-            continue;
-          }
-        }
-        fit.stop = Stop::converged;
-        break;
-      }
+    now_ = trained(rule_.initial());  // lines 1 and 2
+    best_primal_ = now_.primal;
+    for (round_ = 1;; ++round_) {
+      if (const auto stop = stop_before_update()) return finished(*stop);
+      if (!has_restored_) update();  // line 3, lines 1 and 2
+      if (const auto stop = stop_after_update()) return finished(*stop);
     }
-    return finished(std::move(fit), std::move(now));
   }
 
  private:
-  /// A round: better weights, or else more accurate classifiers. False if it changes neither, so
-  /// that the next would be the same.
-  bool advance(Iterate& now, double best, double& relaxation) {
-    const double svm_tolerance = svm_.tolerance;
-    if (improve(now, best, relaxation)) return true;
-    refine_classifiers(now);
-    return !rule_.has_bound() || svm_.tolerance != svm_tolerance;
+  /// Ends by the duality gap, the number of rounds or the time. Restores paths if only the gap
+  /// without the deleted paths is small enough.
+  std::optional<Stop> stop_before_update() {
+    has_restored_ = false;
+    if (rule_.has_bound() && control_.proceed()) bound_ = std::max(bound_, lower_bound(now_));
+    if (!report()) return control_.stop_reason();
+    if (have_stalled(now_.classifiers)) return Stop::stalled;
+    if (gap_reached(now_.primal, bound_)) {
+      bound_ = full_bound(now_);
+      if (gap_reached(now_.primal, bound_)) {
+        delete_falling();
+        return Stop::converged;
+      }
+      has_restored_ = restore_deleted();
+    }
+    if (round_ >= options_.max_rounds) return Stop::pass_limit;
+    return std::nullopt;
+  }
+
+  /// Ends by the time or after rounds without progress, unless there are paths to restore.
+  std::optional<Stop> stop_after_update() {
+    // A round that was cut short says nothing about the next.
+    if (!control_.proceed()) return control_.stop_reason();
+    const double least_decrease = rule_.has_bound() ? 0.0 : options_.change_tolerance;
+    idle_rounds_ = best_primal_ - now_.primal > least_decrease * now_.primal ? 0 : idle_rounds_ + 1;
+    best_primal_ = std::min(best_primal_, now_.primal);
+    if (idle_rounds_ < (rule_.has_bound() ? kMaxIdleRoundsWithBound : kMaxIdleRounds)) return {};
+    if (!rule_.has_bound()) return Stop::converged;
+    bound_ = full_bound(now_);
+    if (!restore_deleted()) return Stop::converged;
+    idle_rounds_ = 0;
+    return std::nullopt;
   }
 
   bool gap_reached(double primal, double bound) const {
     return rule_.has_bound() && primal - bound <= options_.gap_tolerance * primal;
   }
 
-  bool report(int round, double primal, double bound) {
+  bool report() {
     Progress progress{.stage = "mkl",
-                      .done = round,
+                      .done = round_,
                       .total = options_.max_rounds,
                       .unit = "rounds",
-                      .objective = primal};
-    if (std::isfinite(bound)) progress.relative_gap = (primal - bound) / primal;
+                      .objective = now_.primal};
+    if (std::isfinite(bound_)) progress.relative_gap = (now_.primal - bound_) / now_.primal;
     return control_.proceed(progress);
   }
 
-  /// Steps 1 and 2: classifiers, norms and objective for the iterate's weights.
-  void evaluate(Iterate& at, std::span<const SvmSolution> starts) {
+  /// Lines 1 and 2, and the objective, for these weights. Starts at the present classifiers.
+  Iterate trained(std::vector<double> logs) {
+    Iterate at;
+    at.logs = std::move(logs);
     const auto weights = rule_.path_weights(at.logs);
     kernels_.combine(weights, executor_, K_);
     at.classifiers = solve_one_vs_rest(K_, labels_.class_of, labels_.num_classes, svm_, executor_,
-                                       control_, starts);
+                                       control_, now_.classifiers);
     at.primal = rule_.penalty(at.logs);
     double classifier_gap = 0;
     for (const auto& classifier : at.classifiers) {
@@ -157,6 +140,7 @@ class MklAlternation {
     quadratic_forms(at, weights, /*of_positive=*/true);
     at.complete =
         std::all_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; });
+    return at;
   }
 
   /// q of the paths with positive weight, or of the others.
@@ -168,140 +152,139 @@ class MklAlternation {
     kernels_.quadratic_forms(u, wanted, executor_, at.q);
   }
 
-  /// q of the paths that were dropped, too.
-  void complete_q(Iterate& at) {
-    quadratic_forms(at, rule_.path_weights(at.logs), /*of_positive=*/false);
-    at.complete = true;
-  }
-
   double lower_bound(const Iterate& at) const {
     double sum_alpha = 0;
     for (const auto& classifier : at.classifiers) sum_alpha += classifier.sum_alpha;
     return rule_.lower_bound(at.logs, sum_alpha, at.q);
   }
 
-  /// The relative decrease of the objective in a round below which the round is quiet.
-  double quiet_change() const { return rule_.has_bound() ? 0.0 : options_.change_tolerance; }
-
-  /// The bound with all paths counted.
+  /// The bound with the deleted paths counted.
   double full_bound(Iterate& at) {
-    if (!at.complete) complete_q(at);
+    if (!at.complete) quadratic_forms(at, rule_.path_weights(at.logs), /*of_positive=*/false);
+    at.complete = true;
     return lower_bound(at);
   }
 
-  /// Replaces `now` by an iterate that is better, or as good up to the rounding of K (the distance
-  /// to the optimum may still shrink while the objective does not show it); otherwise false.
-  bool improve(Iterate& now, double best, double& relaxation) {
-    const auto target = rule_.improved(now.logs, now.q);
-    const double acceptable = best * (1 + kRounding);
-    for (;;) {
-      Iterate next;
-      next.logs = target;
-      if (relaxation > 1) {
-        for (std::size_t v = 0; v < target.size(); ++v) {
-          if (target[v] != kZero) {
-            next.logs[v] = now.logs[v] + relaxation * (target[v] - now.logs[v]);
-          }
-        }
-        rule_.restore(next.logs);
-      }
-      if (try_pruned(now, next)) return true;
-      evaluate(next, now.classifiers);
-      if (next.primal < now.primal || (relaxation == 1 && next.primal <= acceptable)) {
-        const bool better = next.primal < now.primal;
-        now = std::move(next);
-        if (options_.over_relaxation && better)
-          relaxation = std::min(kLargestRelaxation, 1.5 * relaxation);
-        return true;
-      }
-      if (relaxation == 1) return false;
-      relaxation = relaxation > 2 ? relaxation / 2 : 1;
+  /// Line 3 with lines 1 and 2 for its weights; if these are not better, more accurate classifiers.
+  void update() {
+    const double svm_tolerance = svm_.tolerance;
+    if (update_weights()) return;
+    refine_classifiers();
+    // If nothing has changed, the next round would be the same.
+    if (rule_.has_bound() && svm_.tolerance == svm_tolerance) {
+      idle_rounds_ = kMaxIdleRoundsWithBound;
     }
   }
 
-  /// Takes the same weights without the paths of negligible weight, if there are any and the
-  /// objective still falls.
-  bool try_pruned(Iterate& now, const Iterate& next) {
-    Iterate pruned;
-    pruned.logs = next.logs;
-    if (!prune(pruned.logs)) return false;
-    evaluate(pruned, now.classifiers);
-    if (!(pruned.primal < now.primal)) return false;
-    now = std::move(pruned);
-    return true;
+  /// Line 3, over-relaxed while that lowers the objective. Takes weights that are better, or as
+  /// good up to the rounding of K (the distance to the optimum may still shrink while the objective
+  /// does not show it); otherwise false.
+  bool update_weights() {
+    const auto target = rule_.optimum(now_.logs, now_.q);
+    const double acceptable = best_primal_ * (1 + kRounding);
+    for (;;) {
+      std::vector<double> logs = over_relaxed(target);
+      if (take_pruned(logs)) return true;
+      Iterate next = trained(std::move(logs));
+      const bool is_better = next.primal < now_.primal;
+      if (is_better || (relaxation_ == 1 && next.primal <= acceptable)) {
+        now_ = std::move(next);
+        if (options_.over_relaxation && is_better) {
+          relaxation_ = std::min(kLargestRelaxation, 1.5 * relaxation_);
+        }
+        return true;
+      }
+      if (relaxation_ == 1) return false;
+      relaxation_ = relaxation_ > 2 ? relaxation_ / 2 : 1;
+    }
   }
 
-  bool prune(std::vector<double>& logs) const {
+  /// now + relaxation (target - now).
+  std::vector<double> over_relaxed(const std::vector<double>& target) const {
+    std::vector<double> logs = target;
+    if (relaxation_ <= 1) return logs;
+    for (std::size_t v = 0; v < target.size(); ++v) {
+      if (target[v] != kLogOfZero) {
+        logs[v] = now_.logs[v] + relaxation_ * (target[v] - now_.logs[v]);
+      }
+    }
+    rule_.normalise(logs);
+    return logs;
+  }
+
+  /// Takes these weights without the paths of negligible weight, if there are any and the
+  /// objective still falls.
+  bool take_pruned(std::vector<double> logs) {
     const auto weights = rule_.path_weights(logs);
     double total = 0;
     for (const double weight : weights) total += weight;
-    return rule_.drop(logs, weights, options_.prune_tolerance * total);
+    const double least = options_.prune_tolerance * total;
+    const auto heaviest = rule_.heaviest_paths(weights);
+    return rule_.set_zero(logs, [&](std::size_t v) { return heaviest[v] < least; }) &&
+           take_if_better(std::move(logs));
+  }
+
+  bool take_if_better(std::vector<double> logs) {
+    Iterate next = trained(std::move(logs));
+    if (!(next.primal < now_.primal)) return false;
+    now_ = std::move(next);
+    return true;
   }
 
   /// Weights that still tend to zero when the others have converged are zero at the optimum. Sets
   /// them to zero if that does not raise the objective.
-  void drop_vanishing(Iterate& now) {
-    const auto target = rule_.improved(now.logs, now.q);
-    for (const double fall : {kVanishingFall, 10 * kVanishingFall}) {
-      Iterate dropped;
-      dropped.logs = now.logs;
-      bool any = false;
-      for (std::size_t v = 0; v < target.size(); ++v) {
-        if (!rule_.may_vanish(v) || !(target[v] < now.logs[v] - fall)) continue;
-        dropped.logs[v] = kZero;
-        any = true;
-      }
-      if (!any) return;
-      rule_.restore(dropped.logs);
-      evaluate(dropped, now.classifiers);
-      if (!(dropped.primal <= now.primal)) continue;
-      if (!gap_reached(dropped.primal, full_bound(dropped))) continue;
-      now = std::move(dropped);
+  void delete_falling() {
+    const auto target = rule_.optimum(now_.logs, now_.q);
+    for (const double fall : {kFallToZero, 10 * kFallToZero}) {
+      std::vector<double> logs = now_.logs;
+      const auto falls = [&](std::size_t v) { return target[v] < now_.logs[v] - fall; };
+      if (!rule_.set_zero(logs, falls)) return;
+      Iterate next = trained(std::move(logs));
+      if (!(next.primal <= now_.primal)) continue;
+      if (!gap_reached(next.primal, full_bound(next))) continue;
+      now_ = std::move(next);
       return;
     }
   }
 
-  /// Restores dropped weights that are positive at the optimum; true if that lowered the objective.
-  bool reopen(Iterate& now) {
-    Iterate opened;
-    opened.logs = now.logs;
-    if (!rule_.reopen(opened.logs, now.q)) return false;
-    for (int trial = 0; trial < kReopenTrials; ++trial) {
-      evaluate(opened, now.classifiers);
-      if (opened.primal < now.primal) {
-        now = std::move(opened);
-        return true;
+  /// Gives a weight to deleted paths that have one at the optimum; true if that lowered the
+  /// objective.
+  bool restore_deleted() {
+    std::vector<double> logs = now_.logs;
+    if (!rule_.restore(logs, now_.q)) return false;
+    for (int trial = 0; trial < kRestoreTrials; ++trial) {
+      if (take_if_better(logs)) return true;
+      for (std::size_t v = 0; v < logs.size(); ++v) {
+        if (now_.logs[v] == kLogOfZero && logs[v] != kLogOfZero) logs[v] -= std::log(10.0);
       }
-      for (std::size_t v = 0; v < opened.logs.size(); ++v) {
-        if (now.logs[v] == kZero && opened.logs[v] != kZero) opened.logs[v] -= std::log(10.0);
-      }
-      rule_.restore(opened.logs);
+      rule_.normalise(logs);
     }
     return false;
   }
 
-  /// Solves the SVMs to a tenth of their tolerance, unless it is at its lowest.
-  void refine_classifiers(Iterate& now) {
+  /// Line 1 to a tenth of its tolerance, unless that is at its lowest.
+  void refine_classifiers() {
     if (svm_.tolerance <= kFinestSvmTolerance) return;
     svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 10);
-    Iterate refined;
-    refined.logs = now.logs;
-    evaluate(refined, now.classifiers);
-    if (refined.primal <= now.primal) now = std::move(refined);
+    Iterate refined = trained(now_.logs);
+    if (refined.primal <= now_.primal) now_ = std::move(refined);
   }
 
-  MklFit finished(MklFit fit, Iterate now) {
-    fit.primal = now.primal;
+  MklFit finished(Stop stop) {
+    MklFit fit;
+    fit.stop = stop;
+    fit.rounds = round_;
+    fit.primal = now_.primal;
     fit.dual = kUnknown;
     fit.relative_gap = kUnknown;
     if (rule_.has_bound() && control_.proceed()) {
-      fit.dual = full_bound(now);
+      fit.dual = full_bound(now_);
       fit.relative_gap = (fit.primal - fit.dual) / fit.primal;
     }
-    fit.path_weights = rule_.path_weights(now.logs);
-    fit.weights.resize(now.logs.size());
-    for (std::size_t v = 0; v < now.logs.size(); ++v) fit.weights[v] = std::exp(now.logs[v]);
-    fit.classifiers = std::move(now.classifiers);
+    fit.path_weights = rule_.path_weights(now_.logs);
+    fit.weights.resize(now_.logs.size());
+    for (std::size_t v = 0; v < now_.logs.size(); ++v) fit.weights[v] = std::exp(now_.logs[v]);
+    fit.classifiers = std::move(now_.classifiers);
     return fit;
   }
 
@@ -313,6 +296,13 @@ class MklAlternation {
   Executor& executor_;
   RunControl& control_;
   std::vector<float> K_;
+  Iterate now_;
+  double bound_ = -std::numeric_limits<double>::infinity();  // of the minimum
+  double best_primal_ = 0;
+  double relaxation_ = 1.0;
+  int round_ = 0;
+  int idle_rounds_ = 0;  // consecutive rounds without progress
+  bool has_restored_ = false;
 };
 
 std::vector<std::vector<std::uint32_t>> single_kernels(std::size_t num_kernels) {

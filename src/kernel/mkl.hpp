@@ -10,11 +10,16 @@
 // l_p [Kloft2011], l_1 [Rakotomamonjy2008]: over single kernels, with d >= 0, ||d||_p <= 1,
 //   min_{d, w, b}  sum_m ||w_m||^2 / (2 d_m) + C sum_i hinge_i.
 //
-// Both alternate [SPN, Algorithm 1]: (1) the classifiers of K = sum_m weight_m K_m by their dual;
-// (2) ||w_m||^2 = weight_m^2 sum_c u_c'K_m u_c; (3) the weights for these norms, in closed form or
-// by Newton in log beta (beta_step.hpp). Step 3 may be over-relaxed along log beta while that
-// lowers the objective, because plain alternation is slow where a weight tends to zero. The
-// objective never rises by more than the rounding of K (1e-7 of it).
+// Both repeat [SPN, Algorithm 1]:
+//
+//   1    classifiers of K = sum_m weight_m K_m by their dual (Eq. 7; section 3.4)
+//   2    ||w_m||^2 = weight_m^2 sum_c u_c'K_m u_c (Eq. 8 and 14)
+//   3    weights for these norms, in closed form or by Newton in log beta (beta_step.hpp)
+//
+// We deviate as follows. Line 3 may be over-relaxed along log beta while that lowers the objective,
+// because plain alternation is slow where a weight tends to zero. Paths of weight zero are deleted,
+// but restored if the optimum needs them. The objective never rises by more than the rounding of K
+// (1e-7 of it).
 //
 // For p >= 1 every alpha gives a lower bound: for any t in [0, 1],
 //   D(t alpha) = t e'alpha - max_beta { t^2/2 sum_m g_m(beta) q_m - lambda sum_v c_v beta_v^p },

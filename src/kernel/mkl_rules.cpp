@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLogOfZero = -kInfinity;  // the logarithm of a zero weight
 constexpr int kReferenceSteps = 60;
 constexpr double kLongestFall = 1e5;  // in logarithms; generous, as directions may be steep
 constexpr double kLongestRise = 10.0;
-constexpr double kReopenedPart = 1e-3;  // of the mean positive weight
+constexpr double kRestoredPart = 1e-3;  // of the mean positive weight
 constexpr double kViolation = 1e-6;     // relative, below which a zero weight stays
 
 /// max over t in [0, high] of a concave function.
@@ -53,7 +50,7 @@ NetworkRule::NetworkRule(std::span<const NetworkPath> paths, std::span<const dou
                          double lambda)
     : paths_(paths), p_(p.begin(), p.end()), penalties_(node_penalties(paths, p.size(), lambda)) {}
 
-std::vector<double> NetworkRule::first() const {
+std::vector<double> NetworkRule::initial() const {
   double total = 0;
   for (const auto& path : paths_) total += path.count;
   return std::vector<double>(p_.size(), -std::log(total));
@@ -79,8 +76,8 @@ double NetworkRule::penalty(std::span<const double> logs) const {
   return sum;
 }
 
-std::vector<double> NetworkRule::improved(std::span<const double> logs,
-                                          std::span<const double> q) const {
+std::vector<double> NetworkRule::optimum(std::span<const double> logs,
+                                         std::span<const double> q) const {
   BetaProblem problem{paths_, std::vector<double>(paths_.size(), 0.0), penalties_, p_};
   for (std::size_t m = 0; m < paths_.size(); ++m) {
     const double weight = std::exp(log_weight(m, logs));  // ||w_m||^2 = g_m^2 q_m
@@ -93,21 +90,14 @@ std::vector<double> NetworkRule::improved(std::span<const double> logs,
   return result;
 }
 
-bool NetworkRule::drop(std::vector<double>& logs, std::span<const double> path_weights,
-                       double threshold) const {
+std::vector<double> NetworkRule::heaviest_paths(std::span<const double> path_weights) const {
   std::vector<double> heaviest(p_.size(), 0.0);
   for (std::size_t m = 0; m < paths_.size(); ++m) {
     for (const auto& factor : paths_[m].factors) {
       heaviest[factor.product] = std::max(heaviest[factor.product], path_weights[m]);
     }
   }
-  bool any = false;
-  for (std::size_t v = 0; v < p_.size(); ++v) {
-    if (!may_vanish(v) || logs[v] == kLogOfZero || heaviest[v] >= threshold) continue;
-    logs[v] = kLogOfZero;
-    any = true;
-  }
-  return any;
+  return heaviest;
 }
 
 bool NetworkRule::has_bound() const {
@@ -132,7 +122,7 @@ std::vector<double> NetworkRule::reference(std::span<const double> logs,
                                            std::span<const double> q) const {
   std::vector<double> r(logs.begin(), logs.end());
   std::vector<std::size_t> zeros;
-  const double small = log_mean_positive(logs) + std::log(kReopenedPart);
+  const double small = log_mean_positive(logs) + std::log(kRestoredPart);
   for (std::size_t v = 0; v < r.size(); ++v) {
     if (r[v] != kLogOfZero) continue;
     zeros.push_back(v);
@@ -171,11 +161,11 @@ double NetworkRule::lower_bound(std::span<const double> logs, double sum_alpha,
   });
 }
 
-bool NetworkRule::reopen(std::vector<double>& logs, std::span<const double> q) const {
+bool NetworkRule::restore(std::vector<double>& logs, std::span<const double> q) const {
   if (!has_bound()) return false;
   const auto r = reference(logs, q);
   const auto slope = slopes(r, q);
-  const double small = log_mean_positive(logs) + std::log(kReopenedPart);
+  const double small = log_mean_positive(logs) + std::log(kRestoredPart);
   bool any = false;
   for (std::size_t v = 0; v < p_.size(); ++v) {
     if (logs[v] != kLogOfZero || slope[v] <= 0) continue;
@@ -190,9 +180,9 @@ bool NetworkRule::reopen(std::vector<double>& logs, std::span<const double> q) c
 
 // l_p --------------------------------------------------------------------------------------------
 
-std::vector<double> LpRule::first() const {
+std::vector<double> LpRule::initial() const {
   std::vector<double> logs(num_kernels_, 0.0);
-  restore(logs);
+  normalise(logs);
   return logs;
 }
 
@@ -202,7 +192,7 @@ std::vector<double> LpRule::path_weights(std::span<const double> logs) const {
   return weights;
 }
 
-void LpRule::restore(std::vector<double>& logs) const {  // ||d||_p = 1
+void LpRule::normalise(std::vector<double>& logs) const {  // ||d||_p = 1
   const double highest = *std::max_element(logs.begin(), logs.end());
   double sum = 0;
   for (const double each : logs) sum += std::exp(p_ * (each - highest));
@@ -210,21 +200,7 @@ void LpRule::restore(std::vector<double>& logs) const {  // ||d||_p = 1
   for (double& each : logs) each -= log_norm;
 }
 
-bool LpRule::drop(std::vector<double>& logs, std::span<const double> path_weights,
-                  double threshold) const {
-  if (p_ > 1) return false;
-  bool any = false;
-  for (std::size_t m = 0; m < logs.size(); ++m) {
-    if (logs[m] == kLogOfZero || path_weights[m] >= threshold) continue;
-    logs[m] = kLogOfZero;
-    any = true;
-  }
-  if (any) restore(logs);
-  return any;
-}
-
-std::vector<double> LpRule::improved(std::span<const double> logs,
-                                     std::span<const double> q) const {
+std::vector<double> LpRule::optimum(std::span<const double> logs, std::span<const double> q) const {
   // d_m = ||w_m||^{2/(p+1)} / (sum ||w||^{2p/(p+1)})^{1/p}
   std::vector<double> result(logs.size(), kLogOfZero);
   for (std::size_t m = 0; m < logs.size(); ++m) {
@@ -233,7 +209,7 @@ std::vector<double> LpRule::improved(std::span<const double> logs,
   if (*std::max_element(result.begin(), result.end()) == kLogOfZero) {
     return {logs.begin(), logs.end()};  // all norms are zero, and all weights are optimal
   }
-  restore(result);
+  normalise(result);
   return result;
 }
 
@@ -252,10 +228,10 @@ double LpRule::lower_bound(std::span<const double>, double sum_alpha,
   return t * sum_alpha - t * t * norm / 2;
 }
 
-bool LpRule::reopen(std::vector<double>& logs, std::span<const double> q) const {
+bool LpRule::restore(std::vector<double>& logs, std::span<const double> q) const {
   double used = 0;  // sum d_m q_m; at the optimum q_m = used for p = 1 and d_m > 0
   for (std::size_t m = 0; m < logs.size(); ++m) used += std::exp(logs[m]) * q[m];
-  const double small = log_mean_positive(logs) + std::log(kReopenedPart);
+  const double small = log_mean_positive(logs) + std::log(kRestoredPart);
   bool any = false;
   for (std::size_t m = 0; m < logs.size(); ++m) {
     if (logs[m] != kLogOfZero || q[m] <= 0) continue;
@@ -263,7 +239,7 @@ bool LpRule::reopen(std::vector<double>& logs, std::span<const double> q) const 
     logs[m] = small;
     any = true;
   }
-  if (any) restore(logs);
+  if (any) normalise(logs);
   return any;
 }
 
