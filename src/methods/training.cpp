@@ -78,12 +78,8 @@ auto naming(const std::string& source, const Fit& fit) {
   }
 }
 
-}  // namespace
-
-Preprocessing fit_preprocessing(const Rows& rows, const PreprocessingOptions& options,
-                                std::span<const std::uint8_t> is_numeric,
-                                std::span<const double> row_weights, RunControl* control,
-                                const std::string& source) {
+/// Throws InvalidOption unless the options ask for at most one kind of preprocessing.
+void require_one_kind(const PreprocessingOptions& options) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
   require<InvalidOption>(
@@ -93,16 +89,17 @@ Preprocessing fit_preprocessing(const Rows& rows, const PreprocessingOptions& op
   require<InvalidOption>(num_kinds == 0 || !scales, "option scale is ", name_of(options.scale),
                          ", which is for columns of numbers, but must be none beside text, tfidf "
                          "and normalize");
-  const TfidfOptions tfidf = tfidf_options(options);
-  if (options.text) {
-    return naming(source, [&] { return fit_texts(rows.documents(), tfidf, true, control); });
-  }
-  if (options.tfidf) return fit_counts(rows.numbers(), tfidf, control);
-  if (options.normalize) return Preprocessing::unit_norm();
-  return fit_columns(rows.numbers(), options.scale, row_weights, is_numeric, control);
 }
 
-namespace {
+/// Of rows of numbers. is_numeric (empty: all) says which columns are scaled, and row_weights
+/// (empty: all 1) how the rows count for it.
+Preprocessing fit_to_numbers(const CsrView& X, const PreprocessingOptions& options,
+                             std::span<const std::uint8_t> is_numeric,
+                             std::span<const double> row_weights, RunControl* control) {
+  if (options.tfidf) return fit_counts(X, tfidf_options(options), control);
+  if (options.normalize) return Preprocessing::unit_norm();
+  return fit_columns(X, options.scale, row_weights, is_numeric, control);
+}
 
 /// What prepare() returns. An end by the control, which is not null then, becomes OutOfTimeLimit.
 template <class Prepare>
@@ -244,12 +241,20 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   const bool is_weighted = !prepared.row_weights.empty();
   const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
   if (is_weighted && is_scaled) merge_rows(X, control, prepared);
-  const Rows rows = kind.are_texts ? Rows(raw.documents) : Rows(X);
-  prepared.preprocessing =
-      fit_preprocessing(rows, options, is_numeric, prepared.row_weights, control, raw.source);
-  prepared.X = prepared.preprocessing.keeps_rows()
-                   ? std::move(X)
-                   : info_of(rows.kind()).apply(nullptr, prepared.preprocessing, rows, control);
+  require_one_kind(options);
+  if (options.text) {
+    const Rows rows(raw);
+    FittedTexts texts = naming(raw.source, [&] {
+      return fit_and_weigh_texts(rows.documents(), tfidf_options(options), true, control);
+    });
+    prepared.preprocessing = std::move(texts.fitted);
+    prepared.X = std::move(texts.X);
+  } else {
+    prepared.preprocessing = fit_to_numbers(X, options, is_numeric, prepared.row_weights, control);
+    prepared.X = prepared.preprocessing.keeps_rows()
+                     ? std::move(X)
+                     : apply_to_numbers(prepared.preprocessing, X, control);
+  }
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {

@@ -71,13 +71,6 @@ struct PreprocessingOptions : TfidfOptions {
 /// none instead of automatic.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
-/// Of documents and of numbers. is_numeric (empty: all) says which columns are scaled, and
-/// row_weights (empty: all 1) how the rows count for it; messages begin with `source`. Throws
-/// InvalidOption if more than one kind is set, and OutOfTime where `control` asks to end.
-Preprocessing fit_preprocessing(const Rows& rows, const PreprocessingOptions& options,
-                                std::span<const std::uint8_t> is_numeric = {},
-                                std::span<const double> row_weights = {},
-                                RunControl* control = nullptr, const std::string& source = {});
 /// The rows as the model's predictor takes them. Throws InvalidInput if they are not of
 /// row_kind(model), and OutOfTimeLimit where `control` asks to end; messages begin with `source`,
 /// if there is one.

@@ -99,6 +99,22 @@ class Tuning(CliTest):
         self.assertIn("warning: the best C, 1e-05, is the smallest that was tried; smaller ones ma",
                       err)  # fmt: skip
 
+    def test_a_grid_may_hold_options_of_the_preprocessing(self) -> None:
+        stems = ["walk", "talk", "jump", "work", "play", "call", "look", "help"]
+        rows = [f"verbs\tthey {s}ing\nnouns\tthey {s}er\n" for s in stems]
+        self.write("texts", "".join(rows))
+        tune = ["tune", "--method", "flat-svm", "--text", "--quiet"]
+        out, _ = self.run_program(*tune, "--grid", "char-ngrams=none,3", "texts", "model")
+        self.assertRegex(out, r"(?m)^3\t1\.0000 .*\*$")
+        self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "--char-ngrams", "3",
+                         "texts", "trained")  # fmt: skip
+        self.assertEqual(self.run_program("predict", "model", "texts")[0],
+                         self.run_program("predict", "trained", "texts")[0])  # fmt: skip
+        _, err = self.run_program(*tune, "--grid", "char-ngrams=3-2", "texts", "model", code=2)
+        self.assertIn("lengths are '3-2'", err)
+        _, err = self.run_program(*tune, "--grid", "char-grams=3", "texts", "model", code=2)
+        self.assertIn("unknown option char_grams", err)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "data/terms.hpp"
+#include "data/text_views.hpp"
 #include "files.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/tfidf.hpp"
@@ -140,6 +141,27 @@ TEST(HashedTerms, wrong_options_and_contents_throw) {
               ::testing::HasSubstr("but must be less than 1000 and after the one before it"));
   fitted.hashes.pop_back();
   EXPECT_EQ(message_of([&] { fitted.check(); }), "preprocessing: 2 hashes, but 3 idf weights");
+}
+
+TEST(FittedTexts, are_what_fitting_and_weighing_give) {
+  // Long rows are sorted by their digits, short ones by comparisons.
+  std::vector<std::string> texts = random_texts(7, 300);
+  std::string all;
+  for (const std::string& text : texts) all += text;
+  texts.push_back(all);
+  std::vector<TfidfOptions> options = some_options();
+  options.push_back({});
+  options.push_back({.min_document_frequency = 2, .max_terms = 40, .char_ngrams = {2, 4}});
+  for (const TfidfOptions& each : options) {
+    const FittedTexts once = fit_and_weigh_texts(views_of(texts), each);
+    const Preprocessing fitted = Preprocessing::fit_text(texts, each);
+    EXPECT_EQ(once.fitted.vocabulary, fitted.vocabulary);
+    EXPECT_EQ(once.fitted.hashes, fitted.hashes);
+    EXPECT_EQ(once.fitted.idf, fitted.idf);
+    const CsrMatrix X = fitted.apply(texts);
+    ASSERT_EQ(once.X.view().num_rows(), X.view().num_rows());
+    for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(entries(once.X, i), entries(X, i));
+  }
 }
 
 }  // namespace

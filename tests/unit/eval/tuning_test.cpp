@@ -226,6 +226,50 @@ TEST(Tune, wrong_options_and_metrics_throw_before_training) {
               HasSubstr("unknown option colour"));
 }
 
+Examples short_texts() {
+  Examples raw;
+  raw.kind = RowKind::documents;
+  raw.source = "texts";
+  raw.codec = LabelCodec({"verbs", "nouns"});
+  for (const char* stem : {"walk", "talk", "jump", "work", "play", "call", "look", "help"}) {
+    raw.documents.push_back(concat("they ", stem, "ing"));
+    raw.labels.append(std::vector<LabelId>{0});
+    raw.documents.push_back(concat("they ", stem, "er"));
+    raw.labels.append(std::vector<LabelId>{1});
+  }
+  return raw;
+}
+
+TEST(Tune, a_grid_may_hold_options_of_the_preprocessing) {
+  const Examples raw = short_texts();
+  const auto tuned = [&](std::vector<std::string> texts, int threads) {
+    Executor executor(threads);
+    RunControl control;
+    return tune(find_method("flat-svm"), {}, parse_grid(texts), raw, nullptr, {},
+                stratified_folds(raw.labels, 4, 0), "accuracy", executor, control);
+  };
+  const TuningResult both = tuned({"C=0.1,1", "char_ngrams=none,3"}, 1);
+  ASSERT_EQ(both.points.size(), 4U);
+  EXPECT_EQ(both.best, 1U);  // the ends of words decide, and no word occurs twice but one
+  EXPECT_EQ(both.points[1].mean, 1);
+  EXPECT_LE(both.points[0].mean, 0.5);
+  EXPECT_EQ(tuned({"C=0.1,1", "char_ngrams=none,3"}, 3).points[3].scores, both.points[3].scores);
+  // Each point is what a search with its preprocessing alone finds.
+  const TuningResult alone = tuned({"char_ngrams=3", "C=1"}, 1);
+  EXPECT_EQ(alone.points[0].scores, both.points[3].scores);
+}
+
+TEST(Tune, wrong_values_of_the_preprocessing_throw_before_training) {
+  const PreprocessingOptions options;
+  EXPECT_THAT(message_of([&] {
+                options_of_point({{"char_ngrams", "3-2"}}, options);
+              }),
+              HasSubstr("lengths are '3-2'"));
+  const PointOptions point = options_of_point({{"C", "2"}, {"char_ngrams", "3"}}, options);
+  EXPECT_THAT(point.of_method, ElementsAre(std::pair<std::string, std::string>("C", "2")));
+  EXPECT_EQ(point.preprocessing.char_ngrams, (TextTerms::Lengths{3, 3}));
+}
+
 TEST(Tune, an_interrupt_ends_it_with_that_stop) {
   Executor executor(1);
   int reports = 0;

@@ -770,18 +770,21 @@ TEST(Methods, sgd_and_bcfw_agree_on_real_sets_to_a_hundredth) {
 TEST(Preprocessing, two_kinds_at_once_throw) {
   PreprocessingOptions options;
   options.tfidf = options.normalize = true;
-  EXPECT_THAT(message_of<InvalidOption>([&] { fit_preprocessing(grouped_rows(2, 1), options); }),
-              HasSubstr("more than one is given"));
+  EXPECT_THAT(
+      message_of<InvalidOption>([&] { prepare_rows(grouped_rows(2, 1), nullptr, options); }),
+      HasSubstr("more than one is given"));
 }
 
 TEST(Preprocessing, a_scale_beside_another_kind_throws) {
   PreprocessingOptions options;
   options.normalize = true;
-  EXPECT_EQ(fit_preprocessing(grouped_rows(2, 1), options).kind, Preprocessing::Kind::normalize);
+  EXPECT_EQ(prepare_rows(grouped_rows(2, 1), nullptr, options).preprocessing.kind,
+            Preprocessing::Kind::normalize);
   options.scale = ColumnScale::standard;
-  EXPECT_THAT(message_of<InvalidOption>([&] { fit_preprocessing(grouped_rows(2, 1), options); }),
-              HasSubstr("option scale is standard, which is for columns of numbers, but must be "
-                        "none beside text, tfidf and normalize"));
+  EXPECT_THAT(
+      message_of<InvalidOption>([&] { prepare_rows(grouped_rows(2, 1), nullptr, options); }),
+      HasSubstr("option scale is standard, which is for columns of numbers, but must be "
+                "none beside text, tfidf and normalize"));
 }
 
 TEST(Preprocessing, a_network_of_kernels_speaks_of_the_columns_as_they_are) {

@@ -123,7 +123,7 @@ TEST(Preparation, gives_the_same_rows_with_and_without_a_limit) {
 TEST(Preparation, of_rows_for_a_model_ends_at_the_time_limit) {
   const Examples raw = documents(kStep);
   ModelParts model;
-  model.preprocessing = fit_preprocessing(raw, of_texts());
+  model.preprocessing = prepare_rows(raw, nullptr, of_texts()).preprocessing;
   RunControl control(nullptr, 1e-3 * 4.5, &counted_seconds);
   const long before = questions;
   EXPECT_EQ(message_of<OutOfTimeLimit>([&] { preprocess(model, raw, &control); }),
