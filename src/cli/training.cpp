@@ -13,6 +13,7 @@
 #include "data/code_hierarchy.hpp"
 #include "data/path_ids.hpp"
 #include "data/text_scan.hpp"
+#include "data/utf8.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/model_facts.hpp"
 #include "io/model_file.hpp"
@@ -391,6 +392,9 @@ ModelParts train_with_reports(const Method& method, MethodRun& method_run, const
   return model;
 }
 
+/// Of a model file: train names the command that makes it smaller.
+constexpr std::uintmax_t kManyBytes = 50'000'000;
+
 void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier) {
   control.start_writing();
@@ -406,8 +410,13 @@ void save_and_print(const ModelParts& model, const std::string& path, CommandCon
   print_if_known("dual", report.dual);
   print_if_known("relative_gap", report.relative_gap);
   std::cout << fmt::format("seconds\t{:.2f}\n", control.run().seconds() - earlier);
-  if (std::filesystem::is_regular_file(path)) {
-    std::cout << fmt::format("model_bytes\t{}\n", std::filesystem::file_size(path));
+  if (!std::filesystem::is_regular_file(path)) return;
+  const std::uintmax_t bytes = std::filesystem::file_size(path);
+  std::cout << fmt::format("model_bytes\t{}\n", bytes);
+  if (bytes >= kManyBytes && model.predictor->is_compressible()) {
+    std::cout << fmt::format(
+        "hint\t`margrove compress --output SMALLER {}` makes it smaller\n",
+        printable(path));
   }
 }
 

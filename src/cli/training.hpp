@@ -109,8 +109,8 @@ void warn_or_refuse(const std::string& message, bool is_strict);
 /// Prints the warnings of the training. Throws InvalidInput for the first one if the run is strict.
 void print_warnings(const ModelParts& model, const RunOptions& run);
 
-/// Writes the model to its file and a summary to stdout. `earlier`: seconds of the command before
-/// the training of this model.
+/// Writes the model to its file and a summary to stdout, with a hint where the file is large and
+/// can be compressed. `earlier`: seconds of the command before the training of this model.
 void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier = 0);
 

@@ -48,6 +48,7 @@ class LinearPredictor final : public RowPredictor {
                           std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
   std::unique_ptr<Predictor> compressed(const WeightCompression& compression) const override;
+  bool is_compressible() const override { return !is_compressed(); }
   bool is_compressed() const override { return parts_.packed.has_value(); }
   /// compressed() for other kinds that consist of such parts.
   Parts compressed_parts(const WeightCompression& compression) const;

@@ -59,6 +59,8 @@ class Predictor {
   virtual std::unique_ptr<Predictor> compressed(const WeightCompression&) const { return nullptr; }
   /// Whether it is such a copy.
   virtual bool is_compressed() const { return false; }
+  /// Whether compressed() would make it smaller.
+  virtual bool is_compressible() const { return false; }
 };
 
 /// A model whose examples are rows of a matrix. Label ids are those of ModelParts::labels.

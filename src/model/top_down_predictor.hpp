@@ -35,6 +35,7 @@ class TopDownPredictor final : public RowPredictor {
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
   std::unique_ptr<Predictor> compressed(const WeightCompression& compression) const override;
+  bool is_compressible() const override { return !is_compressed(); }
   bool is_compressed() const override { return linear_.is_compressed(); }
 
   std::uint32_t num_features() const override { return linear_.num_features(); }

@@ -4,6 +4,7 @@
 
 import statistics
 import unittest
+from pathlib import Path
 
 from test_cli import KERNEL_METHODS, LINEAR_METHODS, CliTest, rows
 
@@ -16,6 +17,19 @@ class Compress(CliTest):
         out, _ = self.run_program("compress", "model", *arguments, "--output", "small", "--quiet")
         _, *lines = out.splitlines()
         return {first: [float(x) for x in rest] for first, *rest in map(str.split, lines)}
+
+    def test_training_names_it_for_a_large_model(self) -> None:
+        # Each row has a label of its own; all weights of 700 labels and 20,000 columns are needed.
+        columns = [range(k % 700 + 1, 20_001, 700) for k in range(700)]
+        lines = (f"l{k} " + " ".join(f"{j}:1" for j in of) for k, of in enumerate(columns))
+        self.write("many", "\n".join(lines) + "\n")
+        train = ["train", "--quiet", "--method", "flat-svm", "--bias", "0"]
+        large = self.run_program(*train, "many", "large.model")[0]
+        self.assertGreater((Path(self.directory.name) / "large.model").stat().st_size, 50_000_000)
+        self.assertIn("hint\t`margrove compress --output SMALLER large.model` makes it smaller\n",
+                      large)  # fmt: skip
+        self.write("few", "a 1:1\nb 2:1\n")
+        self.assertNotIn("hint", self.run_program(*train, "few", "small.model")[0])
 
     def test_all_weights_as_float32_predict_as_before(self) -> None:
         for method in LINEAR_METHODS:
