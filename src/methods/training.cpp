@@ -205,6 +205,26 @@ void merge_rows(CsrMatrix& X, RunControl* control, PreparedRows& prepared) {
   prepared.row_weights = std::move(merged->row_weights);
 }
 
+/// Sets the preprocessing and the numbers that it makes of texts, or of the rows X.
+void fit_and_apply(const Examples& raw, CsrMatrix X, const PreprocessingOptions& options,
+                   std::span<const std::uint8_t> is_numeric, RunControl* control,
+                   PreparedRows& prepared) {
+  require_one_kind(options);
+  if (options.text) {
+    const Rows rows(raw);
+    FittedTexts texts = naming(raw.source, [&] {
+      return fit_and_weigh_texts(rows.documents(), tfidf_options(options), true, control);
+    });
+    prepared.preprocessing = std::move(texts.fitted);
+    prepared.X = std::move(texts.X);
+  } else {
+    prepared.preprocessing = fit_to_numbers(X, options, is_numeric, prepared.row_weights, control);
+    prepared.X = prepared.preprocessing.keeps_rows()
+                     ? std::move(X)
+                     : apply_to_numbers(prepared.preprocessing, X, control);
+  }
+}
+
 /// As prepare_rows(), but throws OutOfTime.
 PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
                      std::vector<double> row_weights, RunControl* control) {
@@ -241,20 +261,7 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   const bool is_weighted = !prepared.row_weights.empty();
   const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
   if (is_weighted && is_scaled) merge_rows(X, control, prepared);
-  require_one_kind(options);
-  if (options.text) {
-    const Rows rows(raw);
-    FittedTexts texts = naming(raw.source, [&] {
-      return fit_and_weigh_texts(rows.documents(), tfidf_options(options), true, control);
-    });
-    prepared.preprocessing = std::move(texts.fitted);
-    prepared.X = std::move(texts.X);
-  } else {
-    prepared.preprocessing = fit_to_numbers(X, options, is_numeric, prepared.row_weights, control);
-    prepared.X = prepared.preprocessing.keeps_rows()
-                     ? std::move(X)
-                     : apply_to_numbers(prepared.preprocessing, X, control);
-  }
+  fit_and_apply(raw, std::move(X), options, is_numeric, control, prepared);
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {
