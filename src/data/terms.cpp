@@ -48,8 +48,10 @@ TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
     : choice_(choice),
       meter_(control),
       single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
-                    choice.stop_words.empty()),
-      stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {}
+                    choice.stop_words.empty() && choice.stem.is_none()),
+      stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {
+  if (!choice.stem.is_none()) stemmer_.emplace(choice.stem);
+}
 
 void TermCutter::read_words(std::string_view text) {
   words_.clear();
@@ -60,6 +62,21 @@ void TermCutter::read_words(std::string_view text) {
     words_ += word;
     ends_.push_back(words_.size());
   });
+}
+
+void TermCutter::stem_words() {
+  other_words_.clear();
+  other_ends_.clear();
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_) {
+    meter_.add(end - begin);
+    if (begin > 0) other_words_ += ' ';
+    other_words_ += stemmer_->stem(std::string_view(words_).substr(begin, end - begin));
+    other_ends_.push_back(other_words_.size());
+    begin = end + 1;
+  }
+  std::swap(words_, other_words_);
+  std::swap(ends_, other_ends_);
 }
 
 void TermCutter::read_characters(std::string_view word) {

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/work_meter.hpp"
+#include "data/stemmer.hpp"
 #include "data/words.hpp"
 #include "margrove/tfidf.hpp"
 
@@ -39,6 +42,7 @@ class TermCutter {
   void for_each(std::string_view text, const Visit& visit) {
     if (single_words_) return for_each_word(text, choice_.word_rule, meter_, visit);
     read_words(text);
+    if (stemmer_) stem_words();
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
       for_metered(ends_.size() < length ? 0 : ends_.size() - length + 1, [&](std::size_t k) {
@@ -47,6 +51,7 @@ class TermCutter {
       });
     }
     if (choice_.characters.is_none()) return;
+    if (stemmer_) std::swap(words_, other_words_), std::swap(ends_, other_ends_);
     for (std::size_t k = 0; k < ends_.size(); ++k) {
       const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
       for_each_run(std::string_view(words_).substr(begin, ends_[k] - begin), visit);
@@ -56,6 +61,8 @@ class TermCutter {
  private:
   /// Sets words_ to the words that are no stop words, with a blank between them.
   void read_words(std::string_view text);
+  /// Sets words_ to their stems, and other_words_ to what it was.
+  void stem_words();
   /// Sets word_ to the word between blanks and starts_ to the bytes at which its characters start.
   void read_characters(std::string_view word);
 
@@ -90,9 +97,10 @@ class TermCutter {
   WorkMeter meter_;
   bool single_words_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
+  std::optional<Stemmer> stemmer_;
   // Of the present text and word.
-  std::string words_, word_, run_;
-  std::vector<std::size_t> ends_, starts_;
+  std::string words_, word_, run_, other_words_;
+  std::vector<std::size_t> ends_, starts_, other_ends_;
 };
 
 /// The words of a file of text, each found as in documents; lines that start with '#' are skipped.

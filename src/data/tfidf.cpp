@@ -297,6 +297,9 @@ void require_count(std::size_t row, FeatureId column, float count) {
 /// The choice of terms and weights of a model.
 void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
   const TextTerms& terms = fitted.terms;
+  require(Stemmer::knows(terms.stem), "preprocessing: words are stemmed by the rules of '",
+          terms.stem.language, "', but this build's Snowball library has only ",
+          detail::join(TextTerms::Stem::languages(), ", "));
   require(has_words || terms.are_words(), "preprocessing: terms of texts are chosen without text");
   require(!terms.words.is_none() || !terms.characters.is_none(),
           "preprocessing: both kinds of n-grams are none");
@@ -324,7 +327,8 @@ Preprocessing fit_texts(std::span<const std::string_view> documents, const Tfidf
                   .characters = options.char_ngrams,
                   .stop_words = options.stop_words,
                   .num_hashes = static_cast<std::uint32_t>(options.hash_features),
-                  .hash_seed = options.hash_seed};
+                  .hash_seed = options.hash_seed,
+                  .stem = options.stem};
   std::vector<std::string>& stop_words = fitted.terms.stop_words;
   std::sort(stop_words.begin(), stop_words.end());
   stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());
@@ -369,6 +373,8 @@ Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, Run
       TextTerms{options.word_ngrams, options.char_ngrams, options.stop_words} == TextTerms(),
       "options word_ngrams, char_ngrams and stop_words: one is given, but they are for texts, and "
       "the rows hold counts");
+  require<InvalidOption>(options.stem.is_none(), "option stem is ", options.stem.language,
+                         ", but it is for texts, and the rows hold counts");
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
                          options.hash_features, ", but it is for texts, and the rows hold counts");
   WorkMeter meter(control);
