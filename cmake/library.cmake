@@ -47,7 +47,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/margroveConfigVersi
 file(RELATIVE_PATH margrove_pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/margrove.pc.in margrove.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/margroveConfig.cmake
-  ${CMAKE_CURRENT_BINARY_DIR}/margroveConfigVersion.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/margroveConfigVersion.cmake ${CMAKE_CURRENT_LIST_DIR}/stemmer.cmake
   DESTINATION ${margrove_package_dir} COMPONENT development)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/margrove.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

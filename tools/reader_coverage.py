@@ -63,7 +63,7 @@ TESTS = [
     "tests/unit/outputs/predictor_parts_test.cpp",
 ]
 COUNTED = ["-fprofile-instr-generate", "-fcoverage-mapping"]
-LIBRARIES = ["-lfmt", "-lz", "-lzstd", "-lserd-0", "-lexpat", "-lpthread"]
+LIBRARIES = ["-lfmt", "-lz", "-lzstd", "-lserd-0", "-lexpat", "-lstemmer", "-lpthread"]
 
 
 def matching(patterns: Iterable[str]) -> list[Path]:

@@ -2,6 +2,7 @@
 // Preprocessing of rows: tf-idf weights of words or counts, unit rows, scaled columns.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,7 +17,8 @@
 namespace margrove MARGROVE_API {
 
 /// The terms of a text: its n-grams of words, and the n-grams of characters of each word. The stop
-/// words are left out before. A term of several words has one blank between them. A term of
+/// words are left out before; then words become their stems, of which only the n-grams of words
+/// consist, not those of characters. A term of several words has one blank between them. A term of
 /// characters stands in apostrophes, with a blank at the border of a word: ' ca', 'cat', 'at '.
 struct TextTerms {
   /// The lengths of n-grams, or none.
@@ -44,6 +46,22 @@ struct TextTerms {
   /// inside belong to the word, too; the soft hyphen, tatweel and other characters without a sound
   /// are left out; the word is in the normal form C. Models of earlier versions have letters.
   enum class WordRule : std::uint8_t { letters, marks };
+  /// The language by whose rules words become their stems, or none. The rules are those of the
+  /// library libstemmer of Snowball. A word of more than kLongest bytes is its own stem.
+  struct Stem {
+    static constexpr std::size_t kLongest = 1000;
+    std::string language = {};  // empty: none
+
+    static Stem none() { return {}; }
+    bool is_none() const { return language.empty(); }
+    /// The names of all languages, ascending.
+    static std::vector<std::string> languages();
+    /// "none" or one of languages(). Throws InvalidOption listing them.
+    static Stem parse(std::string_view text);
+    /// parse(to_text()) gives the same language.
+    std::string to_text() const { return is_none() ? "none" : language; }
+    bool operator==(const Stem&) const = default;
+  };
 
   Lengths words{1, 1};
   Lengths characters{0, 0};
@@ -53,6 +71,7 @@ struct TextTerms {
   std::uint32_t num_hashes = 0;
   std::uint64_t hash_seed = 0;
   WordRule word_rule = WordRule::marks;
+  Stem stem = {};
   std::uint32_t hash_of(std::string_view term) const;
   /// Whether the terms are single words with names, none of which is left out.
   bool are_words() const;
@@ -72,7 +91,8 @@ struct TfidfOptions {
   int max_terms = 0;
   bool sublinear_tf = true;
   TextTerms::Lengths word_ngrams{1, 1};
-  TextTerms::Lengths char_ngrams{0, 0};
+  TextTerms::Lengths char_ngrams{4, 4};
+  TextTerms::Stem stem = {};
   TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
   double bm25_k1 = 1.2;
   double bm25_b = 0.75;
@@ -98,6 +118,9 @@ struct TfidfOptions {
         field("char_ngrams", &O::char_ngrams,
               "text: runs of so many characters of each word, with a blank at its borders, are "
               "terms, too: N, FIRST-LAST, or none"),
+        field("stem", &O::stem,
+              "text: words become their stems by the rules of a language, such as english, in the "
+              "terms of words; none: they stay as they are"),
         field("term_weights", &O::term_weights,
               "text, tfidf: how often a term occurs in a row becomes its weight by tf-idf or by "
               "BM25; then the row is scaled to unit L2 norm"),

@@ -33,6 +33,9 @@ class TextFeatures(TextTransformer):
     char_ngrams : str | tuple[int, int], default "none"
         text: runs of so many characters of each word, with a blank at its borders, are terms, too:
         N, FIRST-LAST, or none
+    stem : str, default "none"
+        text: words become their stems by the rules of a language, such as english, in the terms of
+        words; none: they stay as they are
     term_weights : str, default "tfidf"
         text, tfidf: how often a term occurs in a row becomes its weight by tf-idf or by BM25; then
         the row is scaled to unit L2 norm [tfidf | bm25]
@@ -58,6 +61,7 @@ class TextFeatures(TextTransformer):
         sublinear_tf: bool = True,
         word_ngrams: str | tuple[int, int] = "1",
         char_ngrams: str | tuple[int, int] = "none",
+        stem: str = "none",
         term_weights: str = "tfidf",
         bm25_k1: float = 1.2,
         bm25_b: float = 0.75,
@@ -71,6 +75,7 @@ class TextFeatures(TextTransformer):
         self.sublinear_tf = sublinear_tf
         self.word_ngrams = word_ngrams
         self.char_ngrams = char_ngrams
+        self.stem = stem
         self.term_weights = term_weights
         self.bm25_k1 = bm25_k1
         self.bm25_b = bm25_b

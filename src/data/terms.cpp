@@ -46,23 +46,36 @@ bool TextTerms::are_words() const {
 TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
     : choice_(choice), meter_(control) {
   for (const std::string& word : choice.stop_words) stop_words_.find_or_add({word});
+  if (!choice.stem.is_none()) stemmer_.emplace(choice.stem);
+}
+
+void TermCutter::Words::clear() {
+  text.assign(1, ' ');
+  spans.clear();
+}
+
+void TermCutter::Words::add(std::string_view word) {
+  spans.push_back({text.size(), text.size() + word.size()});
+  text += word;
+  text += ' ';
 }
 
 void TermCutter::read_words(std::string_view text) {
-  words_.assign(1, ' ');
-  spans_.clear();
+  words_.clear();
+  stems_.clear();
   for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word) {
     if (stop_words_.size() > 0 && stop_words_.find({word}) != TermTable::kNone) return;
-    spans_.push_back({words_.size(), words_.size() + word.size()});
-    words_ += word;
-    words_ += ' ';
+    words_.add(word);
+    if (!stemmer_) return;
+    meter_.add(word.size());
+    stems_.add(stemmer_->stem(word));
   });
 }
 
 void TermCutter::read_characters(const Span& word) {
   starts_.clear();
   for_metered(word.end - word.begin + 2, [&, first = word.begin - 1](std::size_t k) {
-    const bool continues = (static_cast<unsigned char>(words_[first + k]) & 0xC0U) == 0x80U;
+    const bool continues = (static_cast<unsigned char>(words_.text[first + k]) & 0xC0U) == 0x80U;
     if (!continues) starts_.push_back(first + k);
   });
   starts_.push_back(word.end + 1);

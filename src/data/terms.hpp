@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/work_meter.hpp"
+#include "data/stemmer.hpp"
 #include "data/term_table.hpp"
 #include "data/words.hpp"
 #include "margrove/tfidf.hpp"
@@ -29,28 +31,38 @@ class TermCutter {
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
     read_words(text);
+    const Words& stems = stemmer_ ? stems_ : words_;
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
-      for_metered(spans_.size() < length ? 0 : spans_.size() - length + 1, [&](std::size_t k) {
-        visit(Term{between(spans_[k].begin, spans_[k + length - 1].end)});
+      const std::size_t count = stems.spans.size();
+      for_metered(count < length ? 0 : count - length + 1, [&](std::size_t k) {
+        visit(Term{stems.between(stems.spans[k].begin, stems.spans[k + length - 1].end)});
       });
     }
     if (choice_.characters.is_none()) return;
-    for (const Span& word : spans_) for_each_run(word, visit);
+    for (const Span& word : words_.spans) for_each_run(word, visit);
   }
 
  private:
   struct Span {
-    std::size_t begin, end;  // in words_
+    std::size_t begin, end;
   };
-  /// Sets words_ to the words that are no stop words, with a blank around each.
+  /// Words with a blank around each.
+  struct Words {
+    std::string text;
+    std::vector<Span> spans;
+
+    void clear();
+    void add(std::string_view word);
+    std::string_view between(std::size_t begin, std::size_t end) const {
+      return std::string_view(text).substr(begin, end - begin);
+    }
+  };
+  /// Sets words_ to the words that are no stop words, and stems_ to their stems if there are any.
   void read_words(std::string_view text);
   /// Sets starts_ to where the characters of a word and of the blanks beside it start, and to the
   /// end of the last.
   void read_characters(const Span& word);
-  std::string_view between(std::size_t begin, std::size_t end) const {
-    return std::string_view(words_).substr(begin, end - begin);
-  }
 
   /// Calls work(k) for each k < count. It is outside of the inner loop that the meter is asked.
   template <class Work>
@@ -70,7 +82,7 @@ class TermCutter {
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
       for_metered(num_characters - length + 1, [&](std::size_t k) {
-        visit(Term{between(starts_[k], starts_[k + length]), /*is_run=*/true});
+        visit(Term{words_.between(starts_[k], starts_[k + length]), /*is_run=*/true});
       });
       if (length == num_characters) return;
     }
@@ -79,10 +91,9 @@ class TermCutter {
   const TextTerms& choice_;
   WorkMeter meter_;
   TermTable stop_words_;
-  // Of the present text, and the last of its present word.
-  std::string words_;
-  std::vector<Span> spans_;
-  std::vector<std::size_t> starts_;
+  std::optional<Stemmer> stemmer_;
+  Words words_, stems_;              // of the present text
+  std::vector<std::size_t> starts_;  // of the present word
 };
 
 /// The words of a file of text, each found as in documents; lines that start with '#' are skipped.

@@ -234,7 +234,8 @@ Preprocessing without_vocabulary(const TfidfOptions& options) {
                   .characters = options.char_ngrams,
                   .stop_words = options.stop_words,
                   .num_hashes = static_cast<std::uint32_t>(options.hash_features),
-                  .hash_seed = options.hash_seed};
+                  .hash_seed = options.hash_seed,
+                  .stem = options.stem};
   std::vector<std::string>& stop_words = fitted.terms.stop_words;
   std::sort(stop_words.begin(), stop_words.end());
   stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());

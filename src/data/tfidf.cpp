@@ -7,6 +7,7 @@
 #include "data/column_scale.hpp"
 #include "data/csr_operations.hpp"
 #include "data/number_rows.hpp"
+#include "data/stemmer.hpp"
 #include "data/term_weights.hpp"
 #include "data/text_views.hpp"
 #include "data/words.hpp"
@@ -23,6 +24,9 @@ void require_count(std::size_t row, FeatureId column, float count) {
 /// The choice of terms and weights of a model.
 void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
   const TextTerms& terms = fitted.terms;
+  require(Stemmer::knows(terms.stem), "preprocessing: words are stemmed by the rules of '",
+          terms.stem.language, "', but this build's Snowball library has only ",
+          detail::join(TextTerms::Stem::languages(), ", "));
   require(has_words || terms.are_words(), "preprocessing: terms of texts are chosen without text");
   require(!terms.words.is_none() || !terms.characters.is_none(),
           "preprocessing: both kinds of n-grams are none");
@@ -58,10 +62,14 @@ Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOption
 
 Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, RunControl* control) {
   check_tfidf(options);
+  const TfidfOptions defaults;
   require<InvalidOption>(
-      TextTerms{options.word_ngrams, options.char_ngrams, options.stop_words} == TextTerms(),
+      options.word_ngrams == defaults.word_ngrams && options.char_ngrams == defaults.char_ngrams &&
+          options.stop_words.empty(),
       "options word_ngrams, char_ngrams and stop_words: one is given, but they are for texts, and "
       "the rows hold counts");
+  require<InvalidOption>(options.stem.is_none(), "option stem is ", options.stem.language,
+                         ", but it is for texts, and the rows hold counts");
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
                          options.hash_features, ", but it is for texts, and the rows hold counts");
   WorkMeter meter(control);

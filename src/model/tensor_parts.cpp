@@ -122,6 +122,7 @@ void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fi
   out.put_text(name + ".word_ngrams", fitted.terms.words.to_text());
   out.put_text(name + ".char_ngrams", fitted.terms.characters.to_text());
   out.put_strings(name + ".stop_words", fitted.terms.stop_words);
+  if (!fitted.terms.stem.is_none()) out.put_text(name + ".stem", fitted.terms.stem.language);
   out.put_enum(name + ".term_weights", fitted.term_weights);
   out.put_number(name + ".bm25_k1", fitted.bm25_k1);
   out.put_number(name + ".bm25_b", fitted.bm25_b);
@@ -161,6 +162,7 @@ void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing
   fitted.terms.words = load_lengths(tensors, name + ".word_ngrams");
   fitted.terms.characters = load_lengths(tensors, name + ".char_ngrams");
   fitted.terms.stop_words = tensors.get_strings(name + ".stop_words");
+  if (tensors.has_text(name + ".stem")) fitted.terms.stem.language = tensors.text(name + ".stem");
   fitted.term_weights = tensors.get_enum<TextTerms::Weights>(name + ".term_weights");
   fitted.bm25_k1 = tensors.number(name + ".bm25_k1");
   fitted.bm25_b = tensors.number(name + ".bm25_b");

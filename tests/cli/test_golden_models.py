@@ -87,6 +87,7 @@ MODELS = {
     # Marks ended words before version 6. The file is the one of an earlier program.
     "v1-letters": Golden("--method flat-svm --text marked", "marked"),
     "v6-words": Golden("--method flat-svm --text marked", "marked"),
+    "v7-stems": Golden("--method flat-svm --text --stem english texts", "texts"),
     "v4-int8": Golden("--method flat-svm --text texts", "texts", compress="--keep 0.8"),
     "v4-bfloat16": Golden(
         "--method top-down-svm --hierarchy tree --beam 2 train",

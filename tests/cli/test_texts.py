@@ -39,6 +39,26 @@ class Texts(CliTest):
         self.assertEqual(facts["n-grams of characters"], "none")
         self.assertEqual(facts["stop words"], "2")
 
+    def test_words_become_stems(self) -> None:
+        self.write("pets", "cat\tthe cat purred\ndog\tdogs barking\n" * 3)
+        self.train_rows("--text", "--stem", "english", "--stop-words", "stop", "pets")
+        facts = self.facts()
+        self.assertEqual(facts["format version"], "7")
+        self.assertEqual(facts["stems"], "english")
+        self.assertEqual(facts["vocabulary"], "4 terms")
+        self.write("new", "cat\tcats purring\ndog\ta dog barked\n")
+        self.assertEqual(self.run_program("predict", "model", "new")[0].split(), ["cat", "dog"])
+        told = self.run_program("explain", "--row", "1", "--features", "9", "model", "new")[0]
+        self.assertIn("  pur =", told)
+        self.train_rows("--text", "pets")
+        self.assertNotIn("stems", self.facts())
+        columns = ["--text-column", "words", "--label-column", "kind", "table.csv"]
+        self.train_rows("--stem", "english", *columns)
+        self.assertEqual(self.facts()["stems"], "english")
+        self.assertEqual(self.facts()["format version"], "7")
+        told = self.run_program("explain", "--row", "1", "--features", "9", "model", "table.csv")
+        self.assertIn("  appl =", told[0])
+
     def test_info_counts_words(self) -> None:
         self.train_rows("--text", "rows")
         facts = self.facts()
@@ -137,6 +157,12 @@ class Texts(CliTest):
              ["--stop-words", "stop", "numbers"]),
             ("options word-ngrams, char-ngrams and stop-words: one is given, but they are for",
              ["--tfidf", "--char-ngrams", "2", "numbers"]),
+            ("option stem is given, but needs rows of texts", ["--stem", "english", "numbers"]),
+            ("option stem is english, but it is for texts",
+             ["--tfidf", "--stem", "english", "numbers"]),
+            ("option stem is 'englsh', but must be none or one of arabic, ",
+             ["--text", "--stem", "englsh", "rows"]),
+            ("; did you mean 'english'?", ["--text", "--stem", "englsh", "rows"]),
             ("n-grams: lengths are '2-1', but must be none, N or FIRST-LAST",
              ["--text", "--word-ngrams", "2-1", "rows"]),
             ("option hash-features is 64, but it is for texts",

@@ -61,6 +61,30 @@ TEST(Terms, of_characters_know_the_borders_of_words) {
               ElementsAre("日本", "' 日'", "'日本'", "'本 '"));
 }
 
+TEST(Terms, of_words_are_stems_and_of_characters_are_not) {
+  EXPECT_THAT(terms("Running the Houses", {.words = {1, 2}, .stem = {"english"}}),
+              ElementsAre("run", "the", "hous", "run the", "the hous"));
+  // Stop words are those of the text.
+  EXPECT_THAT(terms("being houses", {.stop_words = {"being"}, .stem = {"english"}}),
+              ElementsAre("hous"));
+  EXPECT_THAT(terms("houses", {.stop_words = {"hous"}, .stem = {"english"}}), ElementsAre("hous"));
+  EXPECT_THAT(terms("cats", {.characters = {4, 5}, .stem = {"english"}}),
+              ElementsAre("cat", "' cat'", "'cats'", "'ats '", "' cats'", "'cats '"));
+  EXPECT_THAT(terms("cats", {.words = {0, 0}, .characters = {6, 6}, .stem = {"english"}}),
+              ElementsAre("' cats '"));
+  EXPECT_THAT(terms("", {.characters = {2, 2}, .stem = {"english"}}), ElementsAre());
+}
+
+TEST(Terms, a_cutter_gives_stems_of_one_text_after_the_other) {
+  const TextTerms choice{.words = {1, 2}, .characters = {5, 5}, .stem = {"english"}};
+  TermCutter cutter(choice);
+  for (const char* text : {"cats", "running dogs", "", "a houses b", "cats"}) {
+    std::vector<std::string> found;
+    cutter.for_each(text, [&](std::string_view term) { found.emplace_back(term); });
+    EXPECT_EQ(found, terms(text, choice)) << text;
+  }
+}
+
 // Brute force -------------------------------------------------------------------------------------
 
 using Row = std::vector<std::string>;  // words of ASCII letters
@@ -293,8 +317,13 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
   EXPECT_THAT(
       message_of([&] { Preprocessing::fit_text(documents, {.min_document_frequency = 3}); }),
       HasSubstr("tfidf: of the 2 terms that occur none is kept"));
+  EXPECT_THAT(message({.stem = {"klingon"}}),
+              HasSubstr("option stem is 'klingon', but must be none or one of "));
   CsrMatrix counts(1);
   counts.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  EXPECT_THAT(
+      message_of<InvalidOption>([&] { Preprocessing::fit_counts(counts, {.stem = {"english"}}); }),
+      HasSubstr("option stem is english, but it is for texts, and the rows hold counts"));
   EXPECT_THAT(message_of<InvalidOption>([&] {
                 Preprocessing::fit_counts(counts, {.word_ngrams = {1, 2}});
               }),

@@ -108,10 +108,20 @@ TEST(TensorParts, terms_of_texts_read_back_equal) {
   tensors.put_text("preprocessing.word_ngrams", "3-1");
   EXPECT_THAT(message_of<std::runtime_error>([&] { load_preprocessing(tensors); }),
               HasSubstr("metadata preprocessing.word_ngrams: n-grams: lengths are '3-1'"));
+  TensorMap of_stems("f");
+  const Preprocessing stems =
+      Preprocessing::fit_text(std::vector<std::string>{"red apples"}, {.stem = {"english"}});
+  save_preprocessing(of_stems, stems);
+  EXPECT_EQ(load_preprocessing(of_stems).terms, stems.terms);
+  of_stems.put_text("preprocessing.stem", "klingon");  // of another build of Snowball
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_preprocessing(of_stems); }),
+              HasSubstr("preprocessing: words are stemmed by the rules of 'klingon', but this "
+                        "build's Snowball library has only "));
   TensorMap plain;
   const Preprocessing words = Preprocessing::fit_text(std::vector<std::string>{"a"});
   save_preprocessing(plain, words);
   EXPECT_FALSE(plain.has_text("preprocessing.word_ngrams"));
+  EXPECT_FALSE(plain.has_text("preprocessing.stem"));
   EXPECT_EQ(load_preprocessing(plain).terms, words.terms);
   EXPECT_TRUE(plain.has_text("preprocessing.word_rule"));
   TensorMap earlier;  // files of earlier versions do not name the rule
