@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Terms of texts compared: words, runs of words, runs of characters, and their weights.
+"""Terms of texts compared: words, runs of words, runs of characters, stems, and their weights.
 
-    bench/text_features.py PROGRAM DATA [clinc150] [makupalat] [tibkat]
+    bench/text_features.py PROGRAM DATA [clinc150] [makupalat] [tibkat-en] [tibkat-de] ...
 
 PROGRAM is the margrove program, DATA the folder of the data sets. Each line is one training of
-flat-svm with the squared hinge, which is LinearSVC's loss, and the options of the line. All figures
-are on held-out rows. CPU seconds are those of the training command, all threads together. The lines
-`scikit-learn` are LinearSVC with its defaults on TfidfVectorizer with the same terms, where rows
-have one label.
+flat-svm with the options of the line. All figures are on held-out rows. CPU seconds are those of
+the training command, all threads together. The lines `scikit-learn` are LinearSVC with its defaults
+on TfidfVectorizer with the same terms, where rows have one label.
 """
 
 import argparse
@@ -19,37 +18,43 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_union
 from sklearn.svm import LinearSVC
 
 WORDS = r"(?u)\b\w+\b"
-METHOD = ["--method", "flat-svm", "--loss", "squared-hinge"]
-CHARACTERS = ["--word-ngrams", "none", "--char-ngrams", "3-5"]
+METHOD = ["--method", "flat-svm"]
+WORDS_ONLY = ["--char-ngrams", "none"]
 TERMS: dict[str, list[str]] = {
-    "words": [],
-    "words, BM25": ["--term-weights", "bm25"],
-    "words in at least 2 rows": ["--min-document-frequency", "2"],
-    "one or two words": ["--word-ngrams", "1-2"],
-    "3 to 5 characters": CHARACTERS,
+    "words": WORDS_ONLY,
+    "words, BM25": [*WORDS_ONLY, "--term-weights", "bm25"],
+    "words in at least 2 rows": [*WORDS_ONLY, "--min-document-frequency", "2"],
+    "one or two words": [*WORDS_ONLY, "--word-ngrams", "1-2"],
+    "stems": [*WORDS_ONLY, "--stem", "LANGUAGE"],
+    "4 characters": ["--word-ngrams", "none"],
+    "3 to 5 characters": ["--word-ngrams", "none", "--char-ngrams", "3-5"],
+    "words and 4 characters (default)": [],
+    "stems and 4 characters": ["--stem", "LANGUAGE"],
+    "words and 4 characters in at least 2 rows": ["--min-document-frequency", "2"],
+    "words and 4 characters, the 50,000 of most rows": ["--max-terms", "50000"],
     "words and 3 to 5 characters": ["--char-ngrams", "3-5"],
-    "words and 3 to 5 characters, the 50,000 of most rows": [
-        "--char-ngrams", "3-5", "--max-terms", "50000",
-    ],
     "one or two words and 3 to 5 characters": ["--word-ngrams", "1-2", "--char-ngrams", "3-5"],
-    "words, 16,384 hashes": ["--hash-features", "16384"],
-    "one or two words and 3 to 5 characters, 65,536 hashes": [
-        "--word-ngrams", "1-2", "--char-ngrams", "3-5", "--hash-features", "65536",
+    "words, 16,384 hashes": [*WORDS_ONLY, "--hash-features", "16384"],
+    "words and 4 characters, 65,536 hashes": ["--hash-features", "65536"],
+}
+PEERS: dict[str, list[dict[str, Any]]] = {
+    "words": [{"token_pattern": WORDS}],
+    "one or two words": [{"ngram_range": (1, 2), "token_pattern": WORDS}],
+    "4 characters": [{"ngram_range": (4, 4), "analyzer": "char_wb"}],
+    "words and 4 characters": [
+        {"token_pattern": WORDS}, {"ngram_range": (4, 4), "analyzer": "char_wb"},
     ],
 }  # fmt: skip
-PEERS: dict[str, dict[str, Any]] = {
-    "words": {"ngram_range": (1, 1), "token_pattern": WORDS},
-    "one or two words": {"ngram_range": (1, 2), "token_pattern": WORDS},
-    "3 to 5 characters": {"ngram_range": (3, 5), "analyzer": "char_wb"},
-}
 
 Rows = list[tuple[str, str]]  # label and text
 
@@ -63,8 +68,11 @@ class Bench:
     def __init__(self, program: str, folder: Path) -> None:
         self.program, self.model = program, str(folder / "model")
 
-    def compare(self, train: Path, test: Path, options: list[str], wanted: list[str]) -> None:
-        for name, terms in TERMS.items():
+    def compare(
+        self, train: Path, test: Path, language: str, options: list[str], wanted: list[str]
+    ) -> None:
+        for name, listed in TERMS.items():
+            terms = [language if term == "LANGUAGE" else term for term in listed]
             begin = cpu_seconds(resource.RUSAGE_CHILDREN)
             command = [self.program, "train", *METHOD, *options, *terms, str(train), self.model]
             subprocess.run(command, check=True, capture_output=True)
@@ -89,7 +97,8 @@ class Bench:
     def compare_peers(self, train: Rows, test: Rows) -> None:
         for name, terms in PEERS.items():
             begin = time.process_time()
-            vectorizer = TfidfVectorizer(sublinear_tf=True, **terms)
+            parts = [TfidfVectorizer(sublinear_tf=True, **part) for part in terms]
+            vectorizer = make_union(*parts)
             X = vectorizer.fit_transform([text for _, text in train])
             model = LinearSVC().fit(X, [label for label, _ in train])
             seconds = time.process_time() - begin
@@ -104,33 +113,55 @@ def written(rows: Rows, path: Path) -> Path:
     return path
 
 
-def one_label(bench: Bench, folder: Path, train: Rows, test: Rows) -> None:
+def one_label(bench: Bench, folder: Path, language: str, train: Rows, test: Rows) -> None:
     print(f"  {len(train)} training rows, {len(test)} test rows")
     files = written(train, folder / "train"), written(test, folder / "test")
-    bench.compare(*files, ["--text"], ["accuracy"])
+    bench.compare(*files, language, ["--text"], ["accuracy"])
     bench.compare_peers(train, test)
 
 
+def lines_beside(data: Path, part: str) -> Rows:
+    """Texts of a set whose labels stand in a file of rows."""
+    labels = (data / f"{part}.svm").read_text().splitlines()
+    texts = (data / f"{part}.txt").read_text(encoding="utf-8").splitlines()
+    return [
+        (line.split()[0].split(",")[0], " ".join(text.split()))
+        for line, text in zip(labels, texts, strict=True)
+    ]
+
+
 def clinc150(bench: Bench, data: Path, folder: Path) -> None:
-    def rows(part: str) -> Rows:
-        labels = (data / "clinc150" / f"{part}.svm").read_text().splitlines()
-        texts = (data / "clinc150" / f"{part}.txt").read_text(encoding="utf-8").splitlines()
-        return [(line.split()[0], text) for line, text in zip(labels, texts, strict=True)]
-
     print("clinc150: 150 intents of short questions")
-    one_label(bench, folder, rows("train"), rows("test"))
+    parts = (lines_beside(data / "clinc150", part) for part in ("train", "test"))
+    one_label(bench, folder, "english", *parts)
 
 
-def tibkat(bench: Bench, data: Path, folder: Path) -> None:
-    def rows(name: str) -> Rows:
-        with gzip.open(data / "tibkat" / name, "rt", encoding="utf-8") as file:
-            records = [json.loads(line) for line in file]
-        return [(r["ddc"][0][:3], " ".join(r["title"].split())) for r in records
-                if r["language"] == "en" and r["ddc"] and re.match(r"\d{3}", r["ddc"][0])
-                ]  # fmt: skip
+def wordnet(bench: Bench, data: Path, folder: Path) -> None:
+    print("wordnet-nouns: glosses, the first of their hypernyms")
+    parts = (lines_beside(data / "wordnet-nouns", part) for part in ("train", "test"))
+    one_label(bench, folder, "english", *parts)
 
-    print("tibkat: English titles of a library, Dewey numbers of three digits")
-    one_label(bench, folder, rows("train.jsonl.gz"), rows("dev.jsonl.gz"))
+
+def tibkat_rows(data: Path, name: str, language: str, *, is_long: bool) -> Rows:
+    with gzip.open(data / "tibkat" / name, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [
+        (r["ddc"][0][:3], " ".join(f"{r['title']} {r['abstract'] if is_long else ''}".split()))
+        for r in records
+        if r["language"] == language and r["ddc"] and re.match(r"\d{3}", r["ddc"][0])
+    ]
+
+
+def tibkat(
+    bench: Bench, data: Path, folder: Path, language: str, name: str, *, is_long: bool
+) -> None:
+    kind = "the first 12,000 titles with abstracts" if is_long else "titles"
+    print(f"tibkat: {name}, {kind} of a library, Dewey numbers of three digits")
+    parts = [
+        tibkat_rows(data, part, language, is_long=is_long)[: 12_000 if is_long else None]
+        for part in ("train.jsonl.gz", "dev.jsonl.gz")
+    ]
+    one_label(bench, folder, name, *parts)
 
 
 def makupalat(bench: Bench, data: Path, _: Path) -> None:
@@ -138,12 +169,18 @@ def makupalat(bench: Bench, data: Path, _: Path) -> None:
     vocabulary = ["--hierarchy", str(data / "makupalat" / "ykl.ttl"), "--language", "fi"]
     options = ["--text", *vocabulary, "--unknown-labels", "drop"]
     files = data / "makupalat" / "train.tsv", data / "makupalat" / "test.tsv"
-    bench.compare(*files, options, ["precision_at_1", "micro_f1"])
+    bench.compare(*files, "finnish", options, ["precision_at_1", "ndcg_at_10", "micro_f1"])
 
 
 def main() -> None:
     sets: dict[str, Callable[[Bench, Path, Path], None]] = {
-        "clinc150": clinc150, "makupalat": makupalat, "tibkat": tibkat
+        "clinc150": clinc150,
+        "makupalat": makupalat,
+        "wordnet": wordnet,
+        "tibkat-en": partial(tibkat, language="en", name="english", is_long=False),
+        "tibkat-de": partial(tibkat, language="de", name="german", is_long=False),
+        "tibkat-long-en": partial(tibkat, language="en", name="english", is_long=True),
+        "tibkat-long-de": partial(tibkat, language="de", name="german", is_long=True),
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")

@@ -30,7 +30,7 @@ class TextFeatures(TextTransformer):
         text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
     word_ngrams : str | tuple[int, int], default "1"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
-    char_ngrams : str | tuple[int, int], default "none"
+    char_ngrams : str | tuple[int, int], default "4"
         text: runs of so many characters of each word, with a blank at its borders, are terms, too:
         N, FIRST-LAST, or none
     stem : str, default "none"
@@ -60,7 +60,7 @@ class TextFeatures(TextTransformer):
         max_terms: int = 0,
         sublinear_tf: bool = True,
         word_ngrams: str | tuple[int, int] = "1",
-        char_ngrams: str | tuple[int, int] = "none",
+        char_ngrams: str | tuple[int, int] = "4",
         stem: str = "none",
         term_weights: str = "tfidf",
         bm25_k1: float = 1.2,
