@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -11,6 +12,7 @@
 #include "arrays.hpp"
 #include "data/text_views.hpp"
 #include "io/safetensors.hpp"
+#include "margrove/stop_words.hpp"
 #include "margrove/tfidf.hpp"
 #include "model/tensor_parts.hpp"
 #include "record_bindings.hpp"
@@ -71,6 +73,7 @@ std::vector<std::string> term_names(const Preprocessing& fitted) {
 
 void bind_text(nb::module_& m) {
   m.def("text_options", &list_options);
+  m.def("stop_words_of", &stop_words_of, "language"_a);
   nb::class_<Preprocessing>(m, "FittedText")
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
       .def("apply", &weigh, "documents"_a)

@@ -45,6 +45,7 @@ PUBLIC = {
     "hierarchy_reader": "data",
     "svmlight_reader": "data",
     "text_reader": "data",
+    "stop_words": "data",
     "tfidf": "data",
     "writers": "data",
     "label_graph": "hierarchy",

@@ -247,8 +247,9 @@ TEXT_ABOUT = (
     "and in the normal form C."
 )
 STOP_WORDS = (
-    "stop_words: Sequence[str] | None = None",
-    "words that are left out before terms are made, in lower case",
+    "stop_words: Sequence[str] | str | None = None",
+    "words that are left out before terms are made, in lower case; or the language of a list, such "
+    "as english",
 )
 
 

@@ -3,7 +3,7 @@
 // users.
 //
 //   errors, executor, control, options   how calls fail, run in parallel, report, are configured
-//   examples, dataset, ..._reader, writers, tfidf  rows and their labels; files
+//   examples, dataset, ..._reader, writers, tfidf, stop_words  rows and their labels; files
 //   label_graph, node_weights            hierarchies
 //   estimators, training, selection, model  methods, train(), tune(), choose(), what they return
 //   oracle, surrogates, structured       structured SVMs with a model of your own
@@ -28,6 +28,7 @@
 #include "margrove/selection.hpp"
 #include "margrove/sentences.hpp"
 #include "margrove/significance.hpp"
+#include "margrove/stop_words.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
 #include "margrove/svmlight_reader.hpp"

@@ -22,7 +22,7 @@ Self = TypeVar("Self", bound="TextTransformer")
 class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer from texts to rows of weights."""
 
-    stop_words: Sequence[str] | None
+    stop_words: Sequence[str] | str | None
 
     def fit(self: Self, X: Iterable[str], y: Any = None) -> Self:
         """Learns the terms of texts and their weights. Raises ValueError for wrong options, and if
@@ -39,7 +39,8 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = {name: getattr(self, name) for name in names if name != "stop_words"}
         values = [(name, _lengths_text(name, value)) for name, value in given.items()]
         if isinstance(self.stop_words, str):
-            raise ValueError("stop_words is a text, but must be a list of words or None")
+            require_unicode(self.stop_words, "stop_words")
+            return values, _core.stop_words_of(self.stop_words)
         stop_words = list(self.stop_words or ())
         for position, word in enumerate(stop_words):
             require_unicode(word, f"stop_words[{position}]")

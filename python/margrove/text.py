@@ -48,8 +48,9 @@ class TextFeatures(TextTransformer):
         of one column count as one; 0: each term has a column and its name [in [0, 1073741824]]
     hash_seed : int, default 0
         hash_features: seed of the hash [>= 0]
-    stop_words : Sequence[str] | None, default None
-        words that are left out before terms are made, in lower case
+    stop_words : Sequence[str] | str | None, default None
+        words that are left out before terms are made, in lower case; or the language of a list,
+        such as english
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class TextFeatures(TextTransformer):
         bm25_b: float = 0.75,
         hash_features: int = 0,
         hash_seed: int = 0,
-        stop_words: Sequence[str] | None = None,
+        stop_words: Sequence[str] | str | None = None,
     ) -> None:
         self.min_document_frequency = min_document_frequency
         self.max_document_share = max_document_share

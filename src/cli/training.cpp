@@ -12,6 +12,7 @@
 
 #include "data/code_hierarchy.hpp"
 #include "data/path_ids.hpp"
+#include "data/stop_words.hpp"
 #include "data/text_scan.hpp"
 #include "data/utf8.hpp"
 #include "io/checkpoint_file.hpp"
@@ -258,8 +259,10 @@ bool DataArguments::has_hierarchy() const {
 
 std::vector<std::string> DataArguments::data_paths() {
   const PreprocessingOptions options = preprocessing();
-  std::vector<std::string> paths{data_path_, hierarchy_path_, annotations_.path(),
-                                 options.stop_words_file, options.weights.class_weight};
+  const std::string& stop_words = options.stop_words_choice;
+  const std::string stop_words_file = has_stop_words(stop_words) ? "" : stop_words;
+  std::vector<std::string> paths{data_path_, hierarchy_path_, annotations_.path(), stop_words_file,
+                                 options.weights.class_weight};
   for (const ViewFile& view : views_.files()) paths.push_back(view.path);
   return paths;
 }

@@ -11,7 +11,7 @@
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "data/number_rows.hpp"
-#include "data/terms.hpp"
+#include "data/stop_words.hpp"
 #include "data/text_views.hpp"
 #include "methods/convergence_curve.hpp"
 #include "methods/labelled_rows.hpp"
@@ -31,8 +31,8 @@ namespace {
 
 TfidfOptions tfidf_options(const PreprocessingOptions& options) {
   TfidfOptions tfidf = options;
-  if (options.stop_words_file.empty()) return tfidf;
-  for (std::string& word : read_stop_words(options.stop_words_file)) {
+  if (options.stop_words_choice.empty()) return tfidf;
+  for (std::string& word : stop_words_of_choice(options.stop_words_choice)) {
     tfidf.stop_words.push_back(std::move(word));
   }
   return tfidf;
@@ -47,7 +47,7 @@ void require_no_terms(PreprocessingOptions options) {
     require<InvalidOption>(OptionTable(options).get(each.name) == each.default_value, "option ",
                            each.name, kNeeds);
   }
-  require<InvalidOption>(options.stop_words_file.empty() && options.stop_words.empty(),
+  require<InvalidOption>(options.stop_words_choice.empty() && options.stop_words.empty(),
                          "option stop_words", kNeeds);
 }
 

@@ -43,7 +43,7 @@ struct PreprocessingOptions : TfidfOptions {
   bool text = false;
   bool tfidf = false;
   bool normalize = false;
-  std::string stop_words_file = {};  // its words are added to stop_words
+  std::string stop_words_choice = {};  // a language or a file: its words are added to stop_words
   ColumnScale scale = ColumnScale::automatic;
   /// Whether columns that no row uses may be left out, where they are most of them.
   bool selects_columns = true;    // not an option: a matter of the method (preprocessing_for)
@@ -56,8 +56,8 @@ struct PreprocessingOptions : TfidfOptions {
               "rows hold counts, which become tf-idf features"),
         field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm")};
     const std::tuple others{
-        field("stop_words", &PreprocessingOptions::stop_words_file, Choices{},
-              "text: file of words that are left out"),
+        field("stop_words", &PreprocessingOptions::stop_words_choice, Choices{},
+              "text: words that are left out: those of a language, such as english, or of a file"),
         field("scale", &PreprocessingOptions::scale,
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
               "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "

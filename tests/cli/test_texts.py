@@ -39,6 +39,22 @@ class Texts(CliTest):
         self.assertEqual(facts["n-grams of characters"], "none")
         self.assertEqual(facts["stop words"], "2")
 
+    def test_stop_words_of_a_language_are_kept_in_the_model(self) -> None:
+        self.write("pets", "cat\tthe cat is here\ndog\tthose dogs are here\n" * 3)
+        self.train_rows("--text", "--stop-words", "english", "pets")
+        facts = self.facts()
+        self.assertEqual(facts["stop words"], "127")
+        self.assertEqual(facts["vocabulary"], "2 terms")
+        self.write("english", "cat\n")  # a file of that name is given by its path
+        self.train_rows("--text", "--stop-words", "english", "pets")
+        self.assertEqual(self.facts()["stop words"], "127")
+        self.train_rows("--text", "--stop-words", "./english", "pets")
+        self.assertEqual(self.facts()["stop words"], "1")
+        train = ("train", "--method", "flat-svm", "--text", "--stop-words")
+        self.run_program(*train, "english", "pets", "english")  # not read: it may be the result
+        _, err = self.run_program(*train, "frensh", "pets", "m", code=3)
+        self.assertIn("no language of that name has stop words; did you mean 'french'?", err)
+
     def test_words_become_stems(self) -> None:
         self.write("pets", "cat\tthe cat purred\ndog\tdogs barking\n" * 3)
         self.train_rows("--text", "--stem", "english", "--stop-words", "stop", "pets")

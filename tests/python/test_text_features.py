@@ -172,7 +172,11 @@ def test_works_in_pipelines_and_is_pickled_and_cloned(tmp_path: Path) -> None:
         ({"word_ngrams": "none"}, TEXTS, "both are none"),
         ({"term_weights": "bm26"}, TEXTS, "option term_weights is 'bm26', but must be one of"),
         ({"max_document_share": 0.0}, TEXTS, r"option max_document_share is 0, but must be in"),
-        ({"stop_words": "the"}, TEXTS, "stop_words is a text, but must be a list"),
+        (
+            {"stop_words": "the"},
+            TEXTS,
+            "stop words: the language is 'the', but must be one of danish",
+        ),
         ({}, "one text", "X is one text, but must be a list of texts"),
         ({}, ["a", 3], "X.1. is 3, but must be a text"),
     ],
@@ -180,3 +184,14 @@ def test_works_in_pipelines_and_is_pickled_and_cloned(tmp_path: Path) -> None:
 def test_wrong_options_and_texts_are_refused(options: Any, texts: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TextFeatures(**options).fit(texts)
+
+
+def test_stop_words_of_a_language() -> None:
+    texts = ["the house of the man", "a man is here"]
+    by_name = TextFeatures(stop_words="english").fit(texts)
+    assert list(by_name.get_feature_names_out()) == ["house", "man"]
+    assert clone(by_name).stop_words == "english"
+    model = FlatSVC(text_features=by_name).fit(texts, ["x", "y"])
+    assert list(model.predict(texts)) == ["x", "y"]
+    with pytest.raises(ValueError, match=r"; did you mean 'english'\?"):
+        TextFeatures(stop_words="englsh").fit(texts)
