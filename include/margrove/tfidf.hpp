@@ -87,10 +87,11 @@ inline constexpr auto kEnumNames<TextTerms::WordRule> =
 
 struct TfidfOptions {
   int min_document_frequency = 1;
+  int min_ngram_frequency = 2;
   double max_document_share = 1;
   int max_terms = 0;
   bool sublinear_tf = true;
-  TextTerms::Lengths word_ngrams{1, 1};
+  TextTerms::Lengths word_ngrams{1, 2};
   TextTerms::Lengths char_ngrams{4, 4};
   TextTerms::Stem stem = {};
   TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
@@ -105,6 +106,9 @@ struct TfidfOptions {
     return std::tuple{
         field("min_document_frequency", &O::min_document_frequency, at_least(1),
               "text, tfidf: terms that occur in fewer training rows are left out"),
+        field("min_ngram_frequency", &O::min_ngram_frequency, at_least(1),
+              "text: terms of several words or of characters that occur in fewer training rows are "
+              "left out; not for hash_features, where columns hold terms of all kinds"),
         field("max_document_share", &O::max_document_share, share,
               "text, tfidf: terms that occur in more than this share of the training rows are left "
               "out"),

@@ -18,6 +18,7 @@ struct TermCount {
   std::size_t num_rows = 0;  // with it
   std::size_t last_row = 0;  // counted from 1
   double num_occurrences = 0;
+  bool is_ngram = false;  // of several words or of characters
 };
 
 /// The idf of a term that so many rows have.
@@ -37,18 +38,22 @@ template <class Sort>
 std::vector<std::uint32_t> kept_terms(const std::vector<TermCount>& counts, std::size_t num_rows,
                                       const TfidfOptions& options, const Sort& sort) {
   const auto smallest = static_cast<std::size_t>(options.min_document_frequency);
+  const auto smallest_of_ngrams =
+      std::max(smallest, static_cast<std::size_t>(options.min_ngram_frequency));
   const double largest = options.max_document_share * static_cast<double>(num_rows);
   std::vector<std::uint32_t> kept;
   std::size_t num_occurring = 0;
   for (std::uint32_t k = 0; k < counts.size(); ++k) {
     const std::size_t rows = counts[k].num_rows;
     num_occurring += rows > 0;
-    if (rows >= smallest && static_cast<double>(rows) <= largest) kept.push_back(k);
+    if (rows < (counts[k].is_ngram ? smallest_of_ngrams : smallest)) continue;
+    if (static_cast<double>(rows) <= largest) kept.push_back(k);
   }
   require(num_occurring == 0 || !kept.empty(), "tfidf: of the ", num_occurring,
           " terms that occur none is kept, because min_document_frequency is ",
-          options.min_document_frequency, " and max_document_share is ", options.max_document_share,
-          "; lower the one or raise the other");
+          options.min_document_frequency, ", min_ngram_frequency ", options.min_ngram_frequency,
+          " and max_document_share ", options.max_document_share,
+          "; lower the first two or raise the last");
   sort(kept);
   const auto limit = static_cast<std::size_t>(options.max_terms);
   if (limit == 0 || kept.size() <= limit) return kept;

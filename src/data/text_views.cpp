@@ -94,6 +94,11 @@ std::uint64_t prefix_of(const Term& term) {
   return size == 0 ? 0 : prefix << (sizeof(prefix) - size) * 8;
 }
 
+/// Whether a term is of several words or of characters.
+bool is_ngram(const Term& term) {
+  return term.is_run || term.characters.find(' ') != std::string_view::npos;
+}
+
 /// Calls visit(term) for each term of a document, which `table` is to find.
 template <class Visit>
 void for_each_term(std::string_view document, TermCutter& cutter, const TermTable& table,
@@ -125,7 +130,9 @@ struct CountedTerms {
       for_each_term(documents[i], cutter, table, [&](const Term& term) {
         has_terms = true;
         const std::uint32_t number = table.find_or_add(key.of(term));
-        if (number == counts.size()) counts.emplace_back();
+        if (number == counts.size()) {
+          counts.push_back({.is_ngram = fitted.terms.num_hashes == 0 && is_ngram(term)});
+        }
         TermCount& count = counts[number];
         ++count.num_occurrences;
         count.num_rows += count.last_row == i + 1 ? 0U : 1U;

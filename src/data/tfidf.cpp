@@ -65,9 +65,10 @@ Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, Run
   const TfidfOptions defaults;
   require<InvalidOption>(
       options.word_ngrams == defaults.word_ngrams && options.char_ngrams == defaults.char_ngrams &&
-          options.stop_words.empty(),
-      "options word_ngrams, char_ngrams and stop_words: one is given, but they are for texts, and "
-      "the rows hold counts");
+          options.min_ngram_frequency == defaults.min_ngram_frequency && options.stop_words.empty(),
+      "options word_ngrams, char_ngrams, min_ngram_frequency and stop_words: one is given, but "
+      "they "
+      "are for texts, and the rows hold counts");
   require<InvalidOption>(options.stem.is_none(), "option stem is ", options.stem.language,
                          ", but it is for texts, and the rows hold counts");
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",

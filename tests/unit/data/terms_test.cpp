@@ -327,7 +327,7 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
   EXPECT_THAT(message_of<InvalidOption>([&] {
                 Preprocessing::fit_counts(counts, {.word_ngrams = {1, 2}});
               }),
-              HasSubstr("options word_ngrams, char_ngrams and stop_words: one is given, but they "
+              HasSubstr("options word_ngrams, char_ngrams, min_ngram_frequency and stop_words: one is "
                         "are for texts"));
 }
 
