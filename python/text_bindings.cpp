@@ -40,6 +40,19 @@ Preprocessing fit(const nb::object& documents, const TextOptions& values, const 
   return fit_texts(texts.views(), options);
 }
 
+/// What fit() returns, and the weights of the terms of the same documents.
+nb::tuple fit_and_weigh(const nb::object& documents, const TextOptions& values,
+                        const Names& stop_words) {
+  const TextArgument texts(documents);
+  const TfidfOptions options = tfidf_options_of(values, stop_words);
+  FittedTexts both = [&] {
+    const nb::gil_scoped_release release;
+    return fit_and_weigh_texts(texts.views(), options);
+  }();
+  nb::object X = to_python(both.X);
+  return nb::make_tuple(std::move(both.fitted), std::move(X));
+}
+
 nb::bytes to_bytes(const Preprocessing& fitted) {
   TensorMap tensors;
   save_preprocessing(tensors, fitted);
@@ -76,6 +89,7 @@ void bind_text(nb::module_& m) {
   m.def("stop_words_of", &stop_words_of, "language"_a);
   nb::class_<Preprocessing>(m, "FittedText")
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
+      .def_static("fit_and_apply", &fit_and_weigh, "documents"_a, "options"_a, "stop_words"_a)
       .def("apply", &weigh, "documents"_a)
       .def_prop_ro("vocabulary", &term_names)
       .def_ro("num_rows_without_terms", &Preprocessing::num_rows_without_terms)

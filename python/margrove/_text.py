@@ -49,8 +49,15 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Iterable[str]) -> sp.csr_array:
         """The weights of the terms of each text: float32, one column per term, rows of norm 1."""
         check_is_fitted(self)
-        num_columns, pointers, columns, values = self.fitted_.apply(texts_of(X))
-        return sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
+        return _matrix_of(self.fitted_.apply(texts_of(X)))
+
+    def fit_transform(self, X: Iterable[str], y: Any = None, **fit_params: Any) -> sp.csr_array:
+        """What fit(X).transform(X) gives; the texts are cut into terms once."""
+        if fit_params:
+            raise TypeError(f"fit_transform takes X and y, but was given {sorted(fit_params)}")
+        self.fitted_, weights = _core.FittedText.fit_and_apply(texts_of(X), *self.options())
+        warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
+        return _matrix_of(weights)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The term of each column; those of characters stand in apostrophes."""
@@ -83,6 +90,11 @@ def warn_of_empty(number: int, *, stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel,
         )
+
+
+def _matrix_of(weights: tuple[int, Any, Any, Any]) -> sp.csr_array:
+    num_columns, pointers, columns, values = weights
+    return sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
 
 
 def _lengths_text(name: str, value: Any) -> str:

@@ -27,6 +27,10 @@ void check_tfidf(const TfidfOptions& options) {
   require<InvalidOption>(!is_bm25 || options.sublinear_tf,
                          "option sublinear_tf is false, but term_weights bm25 has its own weight "
                          "of repeated terms; give bm25_k1 instead");
+  require<InvalidOption>(
+      options.hash_features == 0 || options.min_ngram_frequency == defaults.min_ngram_frequency,
+      "option min_ngram_frequency is ", options.min_ngram_frequency,
+      ", but with hash_features columns hold terms of all kinds");
   require<InvalidOption>(options.hash_features > 0 || options.hash_seed == 0,
                          "option hash_seed is given, but it needs hash_features");
 }

@@ -11,6 +11,8 @@ from test_cli import CliTest
 
 # The order of the words is all that tells the labels apart.
 ROWS = "bites\tdog bites the man\nbitten\tman bites the dog\n" * 6
+NO_CHARACTERS = ("--char-ngrams", "none")
+WORDS = ("--word-ngrams", "1", *NO_CHARACTERS)
 TABLE = "words,price,kind\nthe red apple,1,fruit\na red car,9,car\nthe apple,2,fruit\ncar,8,car\n"
 
 
@@ -29,7 +31,7 @@ class Texts(CliTest):
         return {line[:26].strip(): line[27:] for line in lines}
 
     def test_ngrams_and_stop_words_are_kept_in_the_model(self) -> None:
-        self.train_rows("--text", "--word-ngrams", "1-2", "--stop-words", "stop", "rows")
+        self.train_rows("--text", *NO_CHARACTERS, "--stop-words", "stop", "rows")
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
         facts = self.facts()
@@ -41,7 +43,7 @@ class Texts(CliTest):
 
     def test_stop_words_of_a_language_are_kept_in_the_model(self) -> None:
         self.write("pets", "cat\tthe cat is here\ndog\tthose dogs are here\n" * 3)
-        self.train_rows("--text", "--stop-words", "english", "pets")
+        self.train_rows("--text", *WORDS, "--stop-words", "english", "pets")
         facts = self.facts()
         self.assertEqual(facts["stop words"], "127")
         self.assertEqual(facts["vocabulary"], "2 terms")
@@ -57,7 +59,7 @@ class Texts(CliTest):
 
     def test_words_become_stems(self) -> None:
         self.write("pets", "cat\tthe cat purred\ndog\tdogs barking\n" * 3)
-        self.train_rows("--text", "--stem", "english", "--stop-words", "stop", "pets")
+        self.train_rows("--text", *WORDS, "--stem", "english", "--stop-words", "stop", "pets")
         facts = self.facts()
         self.assertEqual(facts["format version"], "7")
         self.assertEqual(facts["stems"], "english")
@@ -69,23 +71,27 @@ class Texts(CliTest):
         self.train_rows("--text", "pets")
         self.assertNotIn("stems", self.facts())
         columns = ["--text-column", "words", "--label-column", "kind", "table.csv"]
-        self.train_rows("--stem", "english", *columns)
+        self.train_rows("--stem", "english", *WORDS, *columns)
         self.assertEqual(self.facts()["stems"], "english")
         self.assertEqual(self.facts()["format version"], "7")
-        told = self.run_program("explain", "--row", "1", "--features", "9", "model", "table.csv")
-        self.assertIn("  appl =", told[0])
+        told = self.run_program("explain", "--row", "1", "--features", "9", "model", "table.csv")[0]
+        self.assertIn("  appl =", told)
 
     def test_info_counts_words(self) -> None:
-        self.train_rows("--text", "rows")
+        self.train_rows("--text", *WORDS, "rows")
         facts = self.facts()
         self.assertEqual(facts["format version"], "6")
         self.assertEqual(facts["vocabulary"], "4 words")
-        self.train_rows("--text", "--max-terms", "3", "--max-document-share", "1", "rows")
+        self.train_rows("--text", *WORDS, "--max-terms", "3", "--max-document-share", "1", "rows")
         self.assertEqual(self.facts()["vocabulary"], "3 words")
+        self.train_rows("--text", "rows")  # by default pairs and runs of characters, too
+        self.assertEqual(self.facts()["vocabulary"], "19 terms")
+        self.assertEqual(self.facts()["n-grams of words"], "1-2")
+        self.assertEqual(self.facts()["n-grams of characters"], "4")
 
     def test_words_keep_their_marks(self) -> None:
         self.write("indic", "h\tयह हिन्दी का वाक्य है\nt\tதமிழ் மொழி\n")
-        self.train_rows("--text", "indic")
+        self.train_rows("--text", *WORDS, "indic")
         told = self.run_program("explain", "--row", "1", "--features", "9", "model", "indic")[0]
         for word in ["यह", "हिन्दी", "का", "वाक्य", "है"]:
             self.assertIn(f"  {word} =", told)
@@ -114,7 +120,7 @@ class Texts(CliTest):
         self.assertIn("' do'", told)
 
     def test_hashed_terms_have_columns_without_names(self) -> None:
-        hashed = ["--text", "--word-ngrams", "1-2", "--hash-features", "1000"]
+        hashed = ["--text", *NO_CHARACTERS, "--hash-features", "1000"]
         self.train_rows(*hashed, "rows")
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
@@ -127,7 +133,7 @@ class Texts(CliTest):
         first = self.run_program("predict", "--scores", "model", "rows")[0]
         self.train_rows(*hashed, "--hash-seed", "8", "rows")
         self.assertNotEqual(self.read("model"), "")
-        self.train_rows("--text", "--word-ngrams", "1-2", "rows")  # no two terms share a column
+        self.train_rows("--text", *NO_CHARACTERS, "rows")  # no two terms share a column
         named = self.run_program("predict", "--scores", "model", "rows")[0]
         for ours, theirs in zip(first.split(), named.split(), strict=True):
             if ours != theirs:
@@ -135,7 +141,7 @@ class Texts(CliTest):
 
     def test_hashed_columns_of_text_come_before_the_others(self) -> None:
         columns = ["--text-column", "words", "--numeric-columns", "price", "--label-column", "kind"]
-        self.train_rows(*columns, "--hash-features", "64", "--min-document-frequency", "2",
+        self.train_rows(*columns, *WORDS, "--hash-features", "64", "--min-document-frequency", "2",
                         "table.csv")  # fmt: skip
         self.assertRegex(self.facts()["hashed terms"], "^[1-5] columns of 64, without names$")
         told = self.run_program("explain", "--row", "1", "--features", "30", "model", "table.csv")
@@ -166,12 +172,12 @@ class Texts(CliTest):
         columns = ["--numeric-columns", "price", "--label-column", "kind", "table.csv"]
         for message, options in [
             ("option word-ngrams is given, but needs rows of texts",
-             ["--word-ngrams", "1-2", "numbers"]),
+             ["--word-ngrams", "1", "numbers"]),
             ("option min-document-frequency is given, but needs rows of texts",
              ["--min-document-frequency", "2", *columns]),
             ("option stop-words is given, but needs rows of texts",
              ["--stop-words", "stop", "numbers"]),
-            ("options word-ngrams, char-ngrams and stop-words: one is given, but they are for",
+            ("options word-ngrams, char-ngrams, min-ngram-frequency and stop-words: one is given, ",
              ["--tfidf", "--char-ngrams", "2", "numbers"]),
             ("option stem is given, but needs rows of texts", ["--stem", "english", "numbers"]),
             ("option stem is english, but it is for texts",
@@ -185,6 +191,8 @@ class Texts(CliTest):
              ["--tfidf", "--hash-features", "64", "numbers"]),
             ("option hash-features is given, but needs rows of texts",
              ["--hash-features", "64", "numbers"]),
+            ("option min-ngram-frequency is 3, but with hash-features columns hold terms of all",
+             ["--text", "--hash-features", "64", "--min-ngram-frequency", "3", "rows"]),
             ("option hash-seed is given, but it needs hash-features",
              ["--text", "--hash-seed", "3", "rows"]),
             ("options bm25-k1 and bm25-b: one is given, but they need term-weights bm25",
@@ -198,7 +206,7 @@ class Texts(CliTest):
         for message, options in [
             ("none: cannot open", ["--text", "--stop-words", "none", "rows"]),
             ("of the 4 terms that occur none is kept",
-             ["--text", "--max-document-share", "0.4", "rows"]),
+             ["--text", *WORDS, "--max-document-share", "0.4", "rows"]),
         ]:  # fmt: skip
             with self.subTest(message):
                 _, err = self.run_program("train", "--method", "flat-svm", *options, "m", code=3)

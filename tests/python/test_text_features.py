@@ -36,6 +36,12 @@ def animals() -> list[str]:
     return list(load_animals().data)
 
 
+def of_words(**options: Any) -> TextFeatures:
+    """Terms that are single words where the options say nothing else, also those of one row."""
+    words: dict[str, Any] = {"word_ngrams": "1", "char_ngrams": "none", "min_ngram_frequency": 1}
+    return TextFeatures(**(words | options))
+
+
 def assert_equal(
     ours: TextFeatures, theirs: TfidfVectorizer, texts: list[str], quotes: str
 ) -> None:
@@ -75,7 +81,7 @@ def test_word_ngrams_equal_scikit_learn(
     theirs = TfidfVectorizer(
         token_pattern=WORDS, ngram_range=lengths, sublinear_tf=sublinear, stop_words=stop
     )
-    ours = TextFeatures(
+    ours = of_words(
         word_ngrams=f"{lengths[0]}-{lengths[1]}", sublinear_tf=sublinear, stop_words=stop
     )
     for texts in (TEXTS, animals()):
@@ -87,7 +93,7 @@ def test_char_ngrams_equal_char_wb(lengths: tuple[int, int]) -> None:
     theirs = TfidfVectorizer(
         analyzer="char_wb", ngram_range=lengths, sublinear_tf=True, preprocessor=words_only
     )
-    ours = TextFeatures(word_ngrams="none", char_ngrams=f"{lengths[0]}-{lengths[1]}")
+    ours = of_words(word_ngrams="none", char_ngrams=f"{lengths[0]}-{lengths[1]}")
     for texts in (TEXTS, animals()):
         assert_equal(ours, theirs, texts, "'")
 
@@ -96,20 +102,20 @@ def test_char_ngrams_equal_char_wb(lengths: tuple[int, int]) -> None:
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_document_frequencies_equal_scikit_learn(min_df: int, share: float) -> None:
     theirs = TfidfVectorizer(token_pattern=WORDS, min_df=min_df, max_df=share, sublinear_tf=True)
-    ours = TextFeatures(min_document_frequency=min_df, max_document_share=share)
+    ours = of_words(min_document_frequency=min_df, max_document_share=share)
     assert_equal(ours, theirs, animals(), "")
 
 
 def test_max_terms_keeps_those_in_most_texts() -> None:
     texts = ["b b b b c", "a c", "d a", "e"]
-    ours = TextFeatures(max_terms=2).fit(texts)
+    ours = of_words(max_terms=2).fit(texts)
     assert ours.get_feature_names_out().tolist() == ["a", "c"]
 
 
 def test_bm25_is_as_defined() -> None:
     k1, b = 1.5, 0.6
     texts = animals()
-    ours = TextFeatures(term_weights="bm25", bm25_k1=k1, bm25_b=b)
+    ours = of_words(term_weights="bm25", bm25_k1=k1, bm25_b=b)
     X = ours.fit_transform(texts).toarray()
     counts = [Counter(re.findall(WORDS, text.lower())) for text in texts]
     average = sum(c.total() for c in counts) / len(counts)
@@ -147,8 +153,29 @@ def test_hashed_terms_are_those_with_names_in_other_columns(tmp_path: Path) -> N
     assert (few.transform(texts[:9]).toarray() != other.transform(texts[:9]).toarray()).any()
 
 
+def test_the_default_is_words_and_pairs_and_runs_of_several_rows() -> None:
+    ours = TextFeatures().fit(["red fox", "red fox", "one owl"])
+    assert ours.get_feature_names_out().tolist() == [
+        "' fox'", "' red'", "'fox '", "'red '", "fox", "one", "owl", "red", "red fox",
+    ]  # fmt: skip
+
+
+def test_fit_transform_is_fit_and_transform() -> None:
+    for options in ({}, {"char_ngrams": "2-5"}, {"hash_features": 99}, {"stem": "english"}):
+        once, apart = TextFeatures(**options), TextFeatures(**options)
+        assert (
+            abs(once.fit_transform(animals()) - apart.fit(animals()).transform(animals())).max()
+            == 0
+        )
+        assert list(once.get_feature_names_out()) == list(apart.get_feature_names_out())
+    with pytest.raises(TypeError, match=r"fit_transform takes X and y, but was given \['z'\]"):
+        TextFeatures().fit_transform(TEXTS, z=1)
+    with pytest.warns(UserWarning, match="^X: 1 text has no term"):
+        TextFeatures().fit_transform(["a", "..."])
+
+
 def test_words_and_characters_together() -> None:
-    ours = TextFeatures(char_ngrams="3").fit(["cat scat"])
+    ours = of_words(char_ngrams="3").fit(["cat scat"])
     assert ours.get_feature_names_out().tolist() == [
         "' ca'", "' sc'", "'at '", "'cat'", "'sca'", "cat", "scat",
     ]  # fmt: skip
@@ -169,7 +196,7 @@ def test_works_in_pipelines_and_is_pickled_and_cloned(tmp_path: Path) -> None:
     ("options", "texts", "message"),
     [
         ({"word_ngrams": "2-1"}, TEXTS, "n-grams: lengths are '2-1', but must be none, N or FIRST"),
-        ({"word_ngrams": "none"}, TEXTS, "both are none"),
+        ({"word_ngrams": "none", "char_ngrams": "none"}, TEXTS, "both are none"),
         ({"term_weights": "bm26"}, TEXTS, "option term_weights is 'bm26', but must be one of"),
         ({"max_document_share": 0.0}, TEXTS, r"option max_document_share is 0, but must be in"),
         (
@@ -188,7 +215,7 @@ def test_wrong_options_and_texts_are_refused(options: Any, texts: Any, message: 
 
 def test_stop_words_of_a_language() -> None:
     texts = ["the house of the man", "a man is here"]
-    by_name = TextFeatures(stop_words="english").fit(texts)
+    by_name = of_words(stop_words="english").fit(texts)
     assert list(by_name.get_feature_names_out()) == ["house", "man"]
     assert clone(by_name).stop_words == "english"
     model = FlatSVC(text_features=by_name).fit(texts, ["x", "y"])

@@ -11,6 +11,7 @@
 #include "model/method.hpp"
 #include "serve/service.hpp"
 #include "small_models.hpp"
+#include "word_terms.hpp"
 
 namespace margrove::testing {
 
@@ -25,7 +26,7 @@ inline ModelParts calibrated_small_model() {
 inline ModelParts small_text_model() {
   ModelParts model = calibrated_small_model();
   const std::vector<std::string> documents{"fur leaf", "sea", "leaf fur", "fur"};
-  model.preprocessing = Preprocessing::fit_text(documents);
+  model.preprocessing = Preprocessing::fit_text(documents, of_words());
   return model;
 }
 

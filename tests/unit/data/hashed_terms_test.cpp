@@ -11,11 +11,13 @@
 #include "files.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/tfidf.hpp"
+#include "word_terms.hpp"
 
 namespace margrove {
 namespace {
 
 using testing::message_of;
+using testing::of_words;
 
 std::vector<std::string> random_texts(std::uint64_t seed, std::size_t count) {
   Random random(seed);
@@ -81,9 +83,10 @@ TEST(HashedTerms, equal_the_weights_of_counts_in_the_columns_of_the_hashes) {
 
 TEST(HashedTerms, are_the_terms_with_names_where_no_two_have_the_same_hash) {
   const auto texts = random_texts(2, 60), others = random_texts(3, 20);
-  const Preprocessing named = Preprocessing::fit_text(texts, {.min_document_frequency = 2});
-  const Preprocessing hashed =
-      Preprocessing::fit_text(texts, {.min_document_frequency = 2, .hash_features = 1 << 30});
+  const Preprocessing named =
+      Preprocessing::fit_text(texts, of_words({.min_document_frequency = 2}));
+  const Preprocessing hashed = Preprocessing::fit_text(
+      texts, of_words({.min_document_frequency = 2, .hash_features = 1 << 30}));
   ASSERT_EQ(hashed.idf.size(), named.idf.size());
   const CsrMatrix expected = named.apply(others), found = hashed.apply(others);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -122,7 +125,7 @@ TEST(HashedTerms, hashes_are_the_same_in_every_version_because_models_keep_them)
 
 TEST(HashedTerms, have_no_names) {
   const std::vector<std::string> texts{"red apple", "red car"};
-  const Preprocessing fitted = Preprocessing::fit_text(texts, {.hash_features = 1000});
+  const Preprocessing fitted = Preprocessing::fit_text(texts, of_words({.hash_features = 1000}));
   EXPECT_TRUE(fitted.vocabulary.empty());
   EXPECT_EQ(fitted.term_name(1), concat("hash ", fitted.hashes[1]));
 }
@@ -134,7 +137,7 @@ TEST(HashedTerms, wrong_options_and_contents_throw) {
   EXPECT_EQ(message_of<InvalidOption>(
                 [&] { Preprocessing::fit_counts(CsrMatrix(3), {.hash_features = 8}); }),
             "option hash_features is 8, but it is for texts, and the rows hold counts");
-  Preprocessing fitted = Preprocessing::fit_text(texts, {.hash_features = 1000});
+  Preprocessing fitted = Preprocessing::fit_text(texts, of_words({.hash_features = 1000}));
   fitted.check();
   std::swap(fitted.hashes[0], fitted.hashes[1]);
   EXPECT_THAT(message_of([&] { fitted.check(); }),

@@ -29,8 +29,8 @@ TEST(StopWordLists, have_words_as_texts_have_them) {
     std::string text;
     for (const std::string& word : words) text += word + ", ";
     std::vector<std::string> found;
-    TermCutter(single_words).for_each(text, [&](std::string_view word) {
-      found.emplace_back(word);
+    TermCutter(single_words).for_each(text, [&](const Term& term) {
+      found.emplace_back(term.characters);
     });
     EXPECT_EQ(found, words);
   }

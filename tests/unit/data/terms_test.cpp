@@ -10,12 +10,15 @@
 #include <set>
 
 #include "files.hpp"
+#include "word_terms.hpp"
 
 namespace margrove {
 namespace {
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
+using testing::of_words;
 using ::testing::UnorderedElementsAreArray;
 
 std::vector<std::string> terms(std::string_view text, const TextTerms& choice) {
@@ -80,7 +83,7 @@ TEST(Terms, a_cutter_gives_stems_of_one_text_after_the_other) {
   TermCutter cutter(choice);
   for (const char* text : {"cats", "running dogs", "", "a houses b", "cats"}) {
     std::vector<std::string> found;
-    cutter.for_each(text, [&](std::string_view term) { found.emplace_back(term); });
+    cutter.for_each(text, [&](const Term& term) { found.push_back(term.name()); });
     EXPECT_EQ(found, terms(text, choice)) << text;
   }
 }
@@ -179,7 +182,11 @@ Expected expected_weights(const std::vector<Row>& rows, const TfidfOptions& opti
   const auto n = static_cast<double>(rows.size());
   std::set<std::pair<double, std::string>> ranked;
   for (const auto& [term, df] : document_frequency) {
-    if (df >= options.min_document_frequency && df <= options.max_document_share * n) {
+    const bool is_ngram = term.front() == '\'' || term.find(' ') != std::string::npos;
+    const int smallest = is_ngram
+                             ? std::max(options.min_document_frequency, options.min_ngram_frequency)
+                             : options.min_document_frequency;
+    if (df >= smallest && df <= options.max_document_share * n) {
       ranked.emplace(-df, term);
     }
   }
@@ -226,6 +233,7 @@ TfidfOptions random_options(std::mt19937& random) {
   options.stop_words = choice.stop_words;
   std::ranges::reverse(options.stop_words);
   options.min_document_frequency = 1 + static_cast<int>(random() % 2);
+  options.min_ngram_frequency = 1 + static_cast<int>(random() % 3);
   if (random() % 2 == 0) options.max_document_share = 0.7;
   if (random() % 2 == 0) options.max_terms = 1 + static_cast<int>(random() % 12);
   if (random() % 2 == 0) {
@@ -288,7 +296,7 @@ TEST(CountTfidf, equals_text_under_bm25_and_limits_of_terms) {
           }
           counts.append_row(std::vector<FeatureId>{0, 1, 2, 3, 4}, count);
         }
-        const Preprocessing text = Preprocessing::fit_text(documents, options);
+        const Preprocessing text = Preprocessing::fit_text(documents, of_words(options));
         const CsrMatrix by_text = text.apply(documents);
         const CsrMatrix by_count = Preprocessing::fit_counts(counts, options).apply(counts);
         for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -325,10 +333,28 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
       message_of<InvalidOption>([&] { Preprocessing::fit_counts(counts, {.stem = {"english"}}); }),
       HasSubstr("option stem is english, but it is for texts, and the rows hold counts"));
   EXPECT_THAT(message_of<InvalidOption>([&] {
-                Preprocessing::fit_counts(counts, {.word_ngrams = {1, 2}});
+                Preprocessing::fit_text(std::vector<std::string>{"a"},
+                                        {.min_ngram_frequency = 3, .hash_features = 8});
               }),
-              HasSubstr("options word_ngrams, char_ngrams, min_ngram_frequency and stop_words: one is "
-                        "are for texts"));
+              HasSubstr("option min_ngram_frequency is 3, but with hash_features columns hold"));
+  EXPECT_THAT(message_of<InvalidOption>([&] {
+                Preprocessing::fit_counts(counts, {.word_ngrams = {1, 3}});
+              }),
+              HasSubstr("options word_ngrams, char_ngrams, min_ngram_frequency and stop_words: one "
+                        "is given, but they are for texts"));
+}
+
+TEST(Ngrams, must_occur_in_two_rows_by_default_but_words_in_one) {
+  const std::vector<std::string> texts{"red fox", "red fox", "one owl"};
+  const Preprocessing fitted = Preprocessing::fit_text(texts, {});
+  EXPECT_THAT(fitted.vocabulary, ElementsAre("' fox'", "' red'", "'fox '", "'red '", "fox", "one",
+                                             "owl", "red", "red fox"));
+  const Preprocessing all = Preprocessing::fit_text(texts, {.min_ngram_frequency = 1});
+  EXPECT_THAT(all.vocabulary, Contains("one owl"));
+  EXPECT_THAT(all.vocabulary, Contains("' owl'"));
+  const Preprocessing common = Preprocessing::fit_text(texts, {.min_document_frequency = 2});
+  EXPECT_THAT(common.vocabulary,
+              ElementsAre("' fox'", "' red'", "'fox '", "'red '", "fox", "red", "red fox"));
 }
 
 TEST(StopWords, are_all_words_of_a_file_but_for_comments) {

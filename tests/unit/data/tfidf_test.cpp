@@ -10,12 +10,14 @@
 #include "data/words.hpp"
 #include "files.hpp"
 #include "margrove/svmlight_reader.hpp"
+#include "word_terms.hpp"
 
 namespace margrove {
 namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using testing::message_of;
+using testing::of_words;
 
 std::vector<std::string> words(std::string_view text,
                                TextTerms::WordRule rule = TextTerms::WordRule::marks) {
@@ -85,12 +87,12 @@ TEST(TextTfidf, counts_texts_without_terms) {
               Preprocessing::fit_text(std::vector<std::string>{"!!", ":-)"});
             }),
             "tfidf: none of the 2 texts has a term; words are made of letters and digits, "
-            "word_ngrams is 1, char_ngrams none and 0 stop words are left out");
+            "word_ngrams is 1-2, char_ngrams 4 and 0 stop words are left out");
 }
 
 TEST(TextTfidf, weighs_words_as_defined) {
   const std::vector<std::string> documents{"b a a", "b c", "b"};
-  const Preprocessing fitted = Preprocessing::fit_text(documents);
+  const Preprocessing fitted = Preprocessing::fit_text(documents, of_words());
   EXPECT_THAT(fitted.vocabulary, ElementsAre("a", "b", "c"));
   const double rare = std::log(4.0 / 2.0) + 1;
   EXPECT_THAT(fitted.idf, ElementsAre(FloatEq(static_cast<float>(rare)), FloatEq(1.0F),
@@ -110,7 +112,7 @@ TEST(TextTfidf, one_document_gets_the_row_that_it_has_among_many) {
     documents.push_back("w" + std::to_string(i % 97) + " w" + std::to_string(i) + " é" +
                         std::to_string(7 * i));
   }
-  const Preprocessing fitted = Preprocessing::fit_text(documents);
+  const Preprocessing fitted = Preprocessing::fit_text(documents, of_words());
   const CsrMatrix all = fitted.apply(documents);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const CsrMatrix one = fitted.apply(std::vector<std::string>{documents[i] + " unknown"});
@@ -121,7 +123,8 @@ TEST(TextTfidf, one_document_gets_the_row_that_it_has_among_many) {
 
 TEST(TextTfidf, unknown_words_are_left_out_and_empty_rows_stay) {
   const std::vector<std::string> documents{"a b", "b"};
-  const Preprocessing fitted = Preprocessing::fit_text(documents, {.min_document_frequency = 2});
+  const Preprocessing fitted =
+      Preprocessing::fit_text(documents, of_words({.min_document_frequency = 2}));
   EXPECT_THAT(fitted.vocabulary, ElementsAre("b"));
   const CsrMatrix X = fitted.apply(std::vector<std::string>{"a z", "z b B"});
   EXPECT_EQ(X.num_columns(), 1U);
@@ -134,7 +137,7 @@ TEST(CountTfidf, equals_text_tfidf_on_the_words_counts) {
   for (const bool sublinear : {true, false}) {
     for (const int min_df : {1, 2, 3}) {
       const TfidfOptions options{.min_document_frequency = min_df, .sublinear_tf = sublinear};
-      const Preprocessing text = Preprocessing::fit_text(documents, options);
+      const Preprocessing text = Preprocessing::fit_text(documents, of_words(options));
       CsrMatrix counts(4);
       for (const auto& document : documents) {
         std::vector<float> count(4, 0.0F);
@@ -201,7 +204,7 @@ TEST(Preprocessing, kinds_do_not_mix) {
 }
 
 TEST(Preprocessing, check_names_what_does_not_fit) {
-  Preprocessing p = Preprocessing::fit_text(std::vector<std::string>{"a b"});
+  Preprocessing p = Preprocessing::fit_text(std::vector<std::string>{"a b"}, of_words());
   EXPECT_NO_THROW(p.check());
   std::swap(p.vocabulary[0], p.vocabulary[1]);
   EXPECT_EQ(message_of([&] { p.check(); }),
@@ -234,7 +237,7 @@ TEST(TextTfidf, equals_scikit_learn_on_clinc150) {
     return all;
   };
   const std::vector<std::string> documents = read_lines(*lines);
-  const Preprocessing fitted = Preprocessing::fit_text(documents);
+  const Preprocessing fitted = Preprocessing::fit_text(documents, of_words());
   EXPECT_EQ(fitted.vocabulary, read_lines(*vocabulary));
   const auto expect_equal = [&](const std::string& path, const std::vector<std::string>& texts) {
     const Dataset expected = read_svmlight(path);

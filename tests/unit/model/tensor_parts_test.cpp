@@ -7,6 +7,7 @@
 
 #include "files.hpp"
 #include "margrove/errors.hpp"
+#include "word_terms.hpp"
 
 namespace margrove {
 namespace {
@@ -97,8 +98,9 @@ TEST(TensorParts, terms_of_texts_read_back_equal) {
   EXPECT_EQ(loaded.idf, saved.idf);
   EXPECT_TRUE(loaded.has_own_terms());
   TensorMap of_hashes("f");
-  const Preprocessing hashed = Preprocessing::fit_text(
-      std::vector<std::string>{"red apple", "red car"}, {.hash_features = 99, .hash_seed = 4});
+  const Preprocessing hashed =
+      Preprocessing::fit_text(std::vector<std::string>{"red apple", "red car"},
+                              testing::of_words({.hash_features = 99, .hash_seed = 4}));
   save_preprocessing(of_hashes, hashed);
   EXPECT_EQ(load_preprocessing(of_hashes).terms, hashed.terms);
   EXPECT_EQ(load_preprocessing(of_hashes).hashes, hashed.hashes);
@@ -118,7 +120,8 @@ TEST(TensorParts, terms_of_texts_read_back_equal) {
               HasSubstr("preprocessing: words are stemmed by the rules of 'klingon', but this "
                         "build's Snowball library has only "));
   TensorMap plain;
-  const Preprocessing words = Preprocessing::fit_text(std::vector<std::string>{"a"});
+  const Preprocessing words =
+      Preprocessing::fit_text(std::vector<std::string>{"a"}, testing::of_words());
   save_preprocessing(plain, words);
   EXPECT_FALSE(plain.has_text("preprocessing.word_ngrams"));
   EXPECT_FALSE(plain.has_text("preprocessing.stem"));
