@@ -39,7 +39,8 @@ def main() -> None:
     parser.add_argument("--hierarchy", type=pathlib.Path)
     parser.add_argument("--holdout", type=pathlib.Path)
     parser.add_argument("--metric", default="accuracy")
-    parser.add_argument("--options", default="--text", help="options of train for all methods")
+    words = "--text --word-ngrams 1 --char-ngrams none"
+    parser.add_argument("--options", default=words, help="options of train for all methods")
     parser.add_argument("--methods", nargs="+", default=METHODS)
     given = parser.parse_args()
     program, metric = given.program, given.metric

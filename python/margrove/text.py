@@ -20,6 +20,9 @@ class TextFeatures(TextTransformer):
     ----------
     min_document_frequency : int, default 1
         text, tfidf: terms that occur in fewer training rows are left out [>= 1]
+    min_ngram_frequency : int, default 2
+        text: terms of several words or of characters that occur in fewer training rows are left
+        out; not for hash_features, where columns hold terms of all kinds [>= 1]
     max_document_share : float, default 1.0
         text, tfidf: terms that occur in more than this share of the training rows are left out [in
         (0, 1]]
@@ -28,7 +31,7 @@ class TextFeatures(TextTransformer):
         first by bytes; 0: all [>= 0]
     sublinear_tf : bool, default True
         text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
-    word_ngrams : str | tuple[int, int], default "1"
+    word_ngrams : str | tuple[int, int], default "1-2"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
     char_ngrams : str | tuple[int, int], default "4"
         text: runs of so many characters of each word, with a blank at its borders, are terms, too:
@@ -57,10 +60,11 @@ class TextFeatures(TextTransformer):
         self,
         *,
         min_document_frequency: int = 1,
+        min_ngram_frequency: int = 2,
         max_document_share: float = 1.0,
         max_terms: int = 0,
         sublinear_tf: bool = True,
-        word_ngrams: str | tuple[int, int] = "1",
+        word_ngrams: str | tuple[int, int] = "1-2",
         char_ngrams: str | tuple[int, int] = "4",
         stem: str = "none",
         term_weights: str = "tfidf",
@@ -71,6 +75,7 @@ class TextFeatures(TextTransformer):
         stop_words: Sequence[str] | str | None = None,
     ) -> None:
         self.min_document_frequency = min_document_frequency
+        self.min_ngram_frequency = min_ngram_frequency
         self.max_document_share = max_document_share
         self.max_terms = max_terms
         self.sublinear_tf = sublinear_tf

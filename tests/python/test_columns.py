@@ -235,7 +235,7 @@ def test_automatic_choice_takes_columns() -> None:
     model = AutoClassifier(**FEATURES, path=["department", "shelf"]).fit(columns)
     assert model.score(columns) == 1.0
     assert model.predict(columns)[0].tolist() == ["Phones", "Accessories"]
-    assert model.get_feature_names_out().tolist()[:1] == ["atlas"]
+    assert "atlas" in model.get_feature_names_out().tolist()
 
 
 def test_fitted_estimators_hold_no_rows_and_can_be_pickled() -> None:
@@ -353,7 +353,8 @@ def test_texts_of_arrow_are_not_copied() -> None:
         )
         assert chunks[0][2].ctypes.data == column.buffers()[2].address
         tracemalloc.start()
-        model = FlatSVC(text="text", max_passes=2).fit(frame, labels)
+        words = TextFeatures(word_ngrams="1", char_ngrams="none")  # few columns, small results
+        model = FlatSVC(text="text", text_features=words, max_passes=2).fit(frame, labels)
         model.predict(frame)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()

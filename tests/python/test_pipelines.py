@@ -34,7 +34,8 @@ def rows() -> tuple[Any, Any]:
 
 
 def test_explanations_of_a_pipeline_name_the_features_of_its_steps() -> None:
-    pipeline = make_pipeline(TextFeatures(), FlatSVC()).fit(TEXTS, FLOWERS)
+    words = TextFeatures(word_ngrams="1", char_ngrams="none")
+    pipeline = make_pipeline(words, FlatSVC()).fit(TEXTS, FLOWERS)
     strongest = margrove.explain(pipeline, TEXTS[:2], num_features=1)
     assert [each.label for each in strongest] == ["warm", "cold"]
     assert [each.nodes[0].strongest[0].feature for each in strongest] == ["red", "blue"]

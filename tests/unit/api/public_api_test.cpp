@@ -241,11 +241,11 @@ TEST_F(Articles, counts_of_terms_of_records_throw) {
 }
 
 TEST_F(Articles, tune_trains_with_the_best_values_of_the_grid) {
-  const TuneOptions options{.grid = {"C=0.001,10"}, .folds = 2, .metric = "accuracy"};
+  const TuneOptions options{.grid = {"C=0.1,10"}, .folds = 2, .metric = "accuracy"};
   const Tuned tuned = tune(NhSvmOptions{.C = 5, .tolerance = 1e-4}, data(), options);
   ASSERT_EQ(tuned.points.size(), 2U);
   EXPECT_EQ(tuned.points[1].scores.size(), 2U);
-  const double C = tuned.best == 0 ? 0.001 : 10;
+  const double C = tuned.best == 0 ? 0.1 : 10;
   EXPECT_GE(tuned.points[tuned.best].mean, tuned.points[1 - tuned.best].mean);
   const Model same = train(NhSvmOptions{.C = C, .tolerance = 1e-4}, data());
   EXPECT_EQ(tuned.model.scores(articles_), same.scores(articles_));
