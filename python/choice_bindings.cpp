@@ -16,6 +16,7 @@
 
 #include "arrays.hpp"
 #include "eval/automatic_choice.hpp"
+#include "eval/term_search.hpp"
 #include "margrove/errors.hpp"
 #include "methods/labelled_rows.hpp"
 #include "record_bindings.hpp"
@@ -90,6 +91,20 @@ struct GivenRows {
   std::size_t num_rows = 0;
 };
 
+/// Rows with labels, as choose() and search_terms() take them. Throws InvalidInput for labels of
+/// another number of rows.
+Examples labelled(const GivenRows& rows, const Sets& labels, const Names& names,
+                  const std::string& unlabelled) {
+  Examples raw = rows.examples;
+  raw.source = "X";
+  raw.labels = sets_of(labels);
+  raw.labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled));
+  raw.codec = LabelCodec(names);
+  require(raw.labels.num_rows() == rows.num_rows, "y: it has ", raw.labels.num_rows(),
+          " rows, but must have ", rows.num_rows, " as X");
+  return raw;
+}
+
 /// The model of all rows, and the table of the candidates. Options of terms are for texts.
 nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<std::string>& names,
                  const std::optional<Edges>& hierarchy, const std::string& metric,
@@ -101,18 +116,12 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
   preprocessing.scale = parse_enum<ColumnScale>("scale", scale);
-  Examples raw = rows.examples;
   const AutomaticOptions options{.metric = metric, .seed = seed};
   std::optional<AutomaticChoice> choice;
   std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
-    raw.source = "X";
-    raw.labels = sets_of(labels);
-    raw.labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled));
-    raw.codec = LabelCodec(names);
-    require(raw.labels.num_rows() == rows.num_rows, "y: it has ", raw.labels.num_rows(),
-            " rows, but must have ", rows.num_rows, " as X");
+    Examples raw = labelled(rows, labels, names, unlabelled);
     std::optional<Hierarchy> graph;
     if (hierarchy) {
       graph = hierarchy_of(*hierarchy);
@@ -137,6 +146,54 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
   return nb::make_tuple(std::move(*model), table_of(*choice));
 }
 
+/// The options of terms with those chosen; for each candidate its n-grams of words and characters,
+/// its score and whether it is chosen; and the seconds.
+nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
+                       const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
+                       const std::string& method, const std::map<std::string, std::string>& options,
+                       const std::string& metric, const std::optional<Vector<double>>& row_weights,
+                       const std::string& scale, int threads,
+                       std::optional<double> time_limit_seconds, nb::object callback,
+                       const TextOptions& text_options, const Names& stop_words,
+                       const std::string& unlabelled) {
+  Reporter reporter(std::move(callback));
+  PreprocessingOptions given;
+  static_cast<TfidfOptions&>(given) = tfidf_options_of(text_options, stop_words);
+  given.scale = parse_enum<ColumnScale>("scale", scale);
+  std::optional<TermSearch> search;
+  double seconds = 0;
+  {
+    const nb::gil_scoped_release released;
+    const Examples raw = labelled(rows, labels, names, unlabelled);
+    const std::optional<Hierarchy> graph =
+        hierarchy ? std::optional(hierarchy_of(*hierarchy)) : std::nullopt;
+    const Hierarchy* known = graph ? &*graph : nullptr;
+    Executor executor(threads);
+    RunControl control(std::ref(reporter),
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+    search = reporter.train([&] {
+      if (method.empty()) {
+        return margrove::search_terms(raw, known, given, metric, executor, control);
+      }
+      return margrove::search_terms(find_method(method),
+                                    OptionValues(options.begin(), options.end()), raw, known, given,
+                                    row_weights ? span_of(*row_weights) : std::span<const double>{},
+                                    metric, executor, control);
+    });
+    seconds = control.seconds();
+  }
+  reporter.rethrow();
+  nb::list measured;
+  const TuningResult& result = search.value().measured;
+  for (std::size_t p = 0; p < result.points.size(); ++p) {
+    const OptionValues& values = result.points[p].values;
+    measured.append(nb::make_tuple(values[0].second, values[1].second, result.points[p].mean,
+                                   p == result.best));
+  }
+  TfidfOptions chosen = search->preprocessing;
+  return nb::make_tuple(option_values(OptionTable(chosen)), measured, seconds);
+}
+
 }  // namespace
 
 void bind_choice(nb::module_& m) {
@@ -149,6 +206,10 @@ void bind_choice(nb::module_& m) {
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "text_options"_a = TextOptions{}, "stop_words"_a = Names{}, "node_names"_a = Names{},
         "unlabelled"_a = "auto");
+  m.def("search_terms", &search_terms, "rows"_a, "labels"_a.noconvert(), "names"_a,
+        "hierarchy"_a.noconvert().none(), "method"_a, "options"_a, "metric"_a,
+        "row_weights"_a.noconvert().none(), "scale"_a, "threads"_a, "time_limit_seconds"_a.none(),
+        "callback"_a.none(), "text_options"_a, "stop_words"_a, "unlabelled"_a);
 }
 
 }  // namespace margrove::python

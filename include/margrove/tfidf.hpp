@@ -63,6 +63,10 @@ struct TextTerms {
     bool operator==(const Stem&) const = default;
   };
 
+  /// Who says which lengths of n-grams are terms. given: the options. automatic: a search on
+  /// held-out rows with labels.
+  enum class Choice : std::uint8_t { given, automatic };
+
   Lengths words{1, 1};
   Lengths characters{0, 0};
   std::vector<std::string> stop_words = {};  // ascending by bytes
@@ -84,6 +88,9 @@ template <>
 inline constexpr auto kEnumNames<TextTerms::WordRule> =
     std::array{EnumName{TextTerms::WordRule::letters, "letters"},
                EnumName{TextTerms::WordRule::marks, "marks"}};
+template <>
+inline constexpr auto kEnumNames<TextTerms::Choice> = std::array{
+    EnumName{TextTerms::Choice::given, "given"}, EnumName{TextTerms::Choice::automatic, "auto"}};
 
 struct TfidfOptions {
   int min_document_frequency = 1;
@@ -91,6 +98,7 @@ struct TfidfOptions {
   double max_document_share = 1;
   int max_terms = 0;
   bool sublinear_tf = true;
+  TextTerms::Choice terms = TextTerms::Choice::given;
   TextTerms::Lengths word_ngrams{1, 2};
   TextTerms::Lengths char_ngrams{4, 4};
   TextTerms::Stem stem = {};
@@ -117,6 +125,9 @@ struct TfidfOptions {
               "equals the first by bytes; 0: all"),
         field("sublinear_tf", &O::sublinear_tf,
               "text, tfidf: weight 1 + ln t instead of t for a term that occurs t times"),
+        field("terms", &O::terms,
+              "text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: "
+              "words, pairs of words, runs of characters, or both; given: they are as they are"),
         field("word_ngrams", &O::word_ngrams,
               "text: the terms are runs of so many words: N, FIRST-LAST, or none"),
         field("char_ngrams", &O::char_ngrams,

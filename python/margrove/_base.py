@@ -39,7 +39,7 @@ from margrove._progress import Keeping, Progress, keeping
 from margrove._rows import Rows
 from margrove._stored import Stored
 from margrove._trainer import trainer
-from margrove._types import Csr, Sets
+from margrove._types import Csr, Edges, Sets
 from margrove.hierarchy import Hierarchy, Paths
 
 Self = TypeVar("Self", bound="Classifier")
@@ -128,7 +128,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         rows are merged into one with the sum of their weights, so that a row of weight 2 gives the
         same bits as the row twice. Raises ValueError for wrong data or options.
         """
-        targets, X = self._check(X, y)
+        targets, X = self._check(X, y, sample_weight)
         targets = targets.meant(self.unlabelled)
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
@@ -157,10 +157,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     ) -> _core.Model:
         names = [str(label) for label in classes]
         options = self._options() | ({} if epochs is None else {"epochs": str(epochs)})
-        graph = None if hierarchy is None else hierarchy.to_core()
-        if graph is None and _needs_hierarchy(self._method):
-            # All labels are roots: the special case of the method without structure.
-            graph = names, np.empty((0, 2), dtype=np.uint32), []
+        graph = self._graph(hierarchy, names)
         node_names = (
             [str(names_of_paths.get(node, node)) for node in graph[0]]
             if names_of_paths and graph
@@ -177,7 +174,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 hierarchy=graph,
                 row_weights=weights,
                 threads=self.threads,
-                time_limit_seconds=self.time_limit_seconds,
+                time_limit_seconds=self._seconds_left(),
                 memory_limit=self.memory_limit,
                 calibration=self.calibration,
                 callback=self._kept.callback,
@@ -188,6 +185,24 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 **({} if source is None else source.training_arguments()),
                 **continuation,
             )
+
+    def _graph(self, hierarchy: Hierarchy | None, names: list[str]) -> Edges | None:
+        if hierarchy is not None:
+            return hierarchy.to_core()
+        if not _needs_hierarchy(self._method):
+            return None
+        # All labels are roots: the special case of the method without structure.
+        return names, np.empty((0, 2), dtype=np.uint32), []
+
+    def _measuring(self) -> tuple[str, dict[str, str], str]:
+        """The method that measures terms, its options, and the metric; "": those by default."""
+        return self._method, self._options(), ""
+
+    def _seconds_left(self) -> float | None:
+        """The time limit of training, after a search for terms."""
+        seconds = self.__dict__.pop("_seconds_of_terms", 0.0)
+        limit: float | None = self.time_limit_seconds
+        return limit if limit is None else max(limit - seconds, 0.0)
 
     def _raise_kept(self) -> None:
         """Raises the error with which a callback ended the training, once there is a model."""

@@ -1,6 +1,6 @@
 """The columns of frames that estimators take as texts, numbers, categories and label paths."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from margrove import _core
 from margrove._labels import Targets, targets_of_paths
 from margrove._records import Texts, columns_of, num_rows_of, records_of, text_of, texts_of
-from margrove._text import term_options, warn_of_empty
+from margrove._text import searches_terms, term_options, warn_of_empty
+from margrove._types import TermOptions
 
 MOST_COUNTED = 100  # times that a column of text may count, as in the program
 
@@ -144,16 +145,24 @@ class TextRows(SourceRows):
         return {"texts": self.features}
 
 
-def text_rows(X: Any, text_features: Any) -> TextRows:
+# Chooses the options of terms, of which option terms is auto, for these rows.
+ChooseTerms = Callable[[_core.Rows, TermOptions], TermOptions]
+
+
+def text_rows(X: Any, text_features: Any, choose: ChooseTerms) -> TextRows:
     """The texts of X, with the weights of their terms. text_features: as of record_rows()."""
     texts = texts_of(X)
     options = term_options(text_features)
+    if searches_terms(options):
+        options = choose(_core.Rows(texts), options)
     features = _core.FittedText.fit(texts, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=5)
     return TextRows(*options, texts, features)
 
 
-def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) -> RecordRows:
+def record_rows(
+    X: Any, selection: Selection, text_features: Any, label: Any, choose: ChooseTerms
+) -> RecordRows:
     """The selected columns of X, with those of X in place of patterns.
 
     text_features: None or a TextFeatures with the options of terms. label: the name of y, which the
@@ -170,6 +179,8 @@ def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) ->
         text, numeric, categorical = _core.expand_columns(selection, texts)
         selection = selection._replace(text=text, numeric=numeric, categorical=categorical)
     records = records_of(X, *selection.features)
+    if searches_terms(options):
+        options = choose(_core.Rows(records, selection), options)
     features = _core.FittedRecords.fit(records, selection, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=4)
     return RecordRows(*options, records, selection, features)

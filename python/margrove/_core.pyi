@@ -280,6 +280,23 @@ def choose(
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
 ) -> tuple[Model, dict[str, Any]]: ...
+def search_terms(
+    rows: Rows,
+    labels: Sets,
+    names: Sequence[str],
+    hierarchy: Edges | None,
+    method: str,
+    options: Mapping[str, str],
+    metric: str,
+    row_weights: NDArray[np.float64] | None,
+    scale: str,
+    threads: int,
+    time_limit_seconds: float | None,
+    callback: Callable[..., object] | None,
+    text_options: Sequence[tuple[str, str]],
+    stop_words: Sequence[str],
+    unlabelled: str,
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float]: ...
 def train(
     method: str,
     options: Mapping[str, str],

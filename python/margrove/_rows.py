@@ -35,6 +35,7 @@ from margrove._records import (
     records_of,
     texts_of,
 )
+from margrove._terms import TermSearch
 from margrove._types import Csr, Sets
 from margrove.hierarchy import Hierarchy
 
@@ -59,18 +60,21 @@ class Rows:
         class_weight: Any
         model_: _core.Model
         _path_form: PathForm | None
+        terms_: list[dict[str, Any]]  # the candidates of a search for terms
+        _seconds_of_terms: float
         _source_rows: RecordRows | TextRows  # while fit runs, of columns and texts
 
     # In fit ---------------------------------------------------------------------------------------
 
-    def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
-        """The labels, and X as a matrix of numbers."""
-        self.__dict__.pop("_source_rows", None)  # of a fit that failed
+    def _check(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Targets, Any]:
+        """The labels, and X as a matrix of numbers. A search for terms uses the weights."""
+        for of_earlier_fit in ("_source_rows", "terms_", "_seconds_of_terms"):
+            self.__dict__.pop(of_earlier_fit, None)
         selection = self._selection()
         if selection is not None:
-            return self._check_columns(X, y, selection)
+            return self._check_columns(X, y, selection, sample_weight)
         if are_texts(X):
-            return self._check_texts(X, y)
+            return self._check_texts(X, y, sample_weight)
         if self.text_features is not None:
             raise ValueError(
                 "text_features is given, but X has no texts, and text names no column with some"
@@ -96,7 +100,9 @@ class Rows:
                 "is None."
             )
 
-    def _check_columns(self, X: Any, y: Any, selection: Selection) -> tuple[Targets, Any]:
+    def _check_columns(
+        self, X: Any, y: Any, selection: Selection, sample_weight: Any
+    ) -> tuple[Targets, Any]:
         if selection.path_columns and y is not None:
             raise ValueError(
                 "path names columns of X with the labels, but y is given, too; fit(X) takes the "
@@ -107,7 +113,8 @@ class Rows:
         else:
             self._require_labels(y)
             targets = self._targets(y)
-        rows = record_rows(X, selection, self.text_features, getattr(y, "name", None))
+        choose = TermSearch(self, targets, sample_weight)
+        rows = record_rows(X, selection, self.text_features, getattr(y, "name", None), choose)
         if num_rows_of(X) != targets.num_rows:
             check_consistent_length(np.empty(num_rows_of(X)), y)
         self._source_rows = rows
@@ -116,10 +123,10 @@ class Rows:
         num_columns, pointers, columns, values = rows.features.apply(rows.records)
         return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
 
-    def _check_texts(self, X: Any, y: Any) -> tuple[Targets, Any]:
+    def _check_texts(self, X: Any, y: Any, sample_weight: Any) -> tuple[Targets, Any]:
         self._require_labels(y)
         targets = self._targets(y)
-        rows = text_rows(X, self.text_features)
+        rows = text_rows(X, self.text_features, TermSearch(self, targets, sample_weight))
         num_columns, pointers, columns, values = rows.features.apply(rows.documents)
         if len(pointers) - 1 != targets.num_rows:
             check_consistent_length(X, y)

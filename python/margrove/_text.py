@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from margrove import _core
 from margrove._options import option_text
 from margrove._records import texts_of
+from margrove._types import TermOptions
 from margrove._unicode import require_unicode
 
 Self = TypeVar("Self", bound="TextTransformer")
@@ -29,11 +30,18 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         no text has a term; if some have none, a warning counts them.
         """
         texts = texts_of(X)
-        self.fitted_ = _core.FittedText.fit(texts, *self.options())
+        options = self.options()
+        if searches_terms(options):
+            raise ValueError(
+                "terms is 'auto', but TextFeatures by itself trains nothing that tells which terms "
+                "are best; FlatSVC(text_features=TextFeatures(terms='auto')) and the other "
+                "estimators of texts do"
+            )
+        self.fitted_ = _core.FittedText.fit(texts, *options)
         warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
         return self
 
-    def options(self) -> tuple[list[tuple[str, str]], list[str]]:
+    def options(self) -> TermOptions:
         """The options of terms as text, and the stop words. Raises ValueError for wrong ones."""
         names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
         given = {name: getattr(self, name) for name in names if name != "stop_words"}
@@ -72,13 +80,18 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def term_options(text_features: Any) -> tuple[list[tuple[str, str]], list[str]]:
+def term_options(text_features: Any) -> TermOptions:
     """The options of terms that an estimator is given: None, or a TextFeatures."""
     if text_features is None:
         return [], []
     if not isinstance(text_features, TextTransformer):
         raise ValueError(f"text_features is {text_features!r}, but must be a TextFeatures or None")
     return text_features.options()
+
+
+def searches_terms(options: TermOptions) -> bool:
+    """Whether a search on held-out rows is to choose the terms."""
+    return ("terms", "auto") in options[0]
 
 
 def warn_of_empty(number: int, *, stacklevel: int) -> None:

@@ -11,3 +11,5 @@ Csr: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[np.flo
 Sets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]
 # (names of the nodes, one row (parent, child) per edge, alternative ids with their nodes)
 Edges: TypeAlias = tuple[list[str], NDArray[np.uint32], list[tuple[str, int]]]
+# Options of terms as text, and the stop words.
+TermOptions: TypeAlias = tuple[list[tuple[str, str]], list[str]]

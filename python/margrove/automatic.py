@@ -10,6 +10,8 @@ from margrove import _core
 from margrove._arrays import csr_of
 from margrove._base import Classifier
 from margrove._progress import Progress, receiver
+from margrove._types import Edges
+from margrove.hierarchy import Hierarchy
 from margrove.text import TextFeatures
 
 __all__ = ["AutoClassifier"]
@@ -134,7 +136,7 @@ class AutoClassifier(Classifier):
                 _core.Rows(csr_of(X)) if source is None else source.rows(),
                 labels=targets.to_core(),
                 names=[str(label) for label in targets.classes],
-                hierarchy=None if hierarchy is None else hierarchy.to_core(),
+                hierarchy=self._graph(hierarchy, []),
                 node_names=[str(names.get(n, n)) for n in hierarchy.nodes]
                 if names and hierarchy
                 else [],
@@ -142,7 +144,7 @@ class AutoClassifier(Classifier):
                 seed=self._seed(),
                 scale=self.scale,
                 threads=self.threads,
-                time_limit_seconds=self.time_limit_seconds,
+                time_limit_seconds=self._seconds_left(),
                 memory_limit=self.memory_limit,
                 callback=callback,
                 unlabelled=self.unlabelled,
@@ -161,6 +163,12 @@ class AutoClassifier(Classifier):
             )
         self._warn()
         return self
+
+    def _measuring(self) -> tuple[str, dict[str, str], str]:
+        return "", {}, self.metric
+
+    def _graph(self, hierarchy: Hierarchy | None, names: list[str]) -> Edges | None:
+        return None if hierarchy is None else hierarchy.to_core()
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):

@@ -7,6 +7,7 @@
 #include "eval/automatic_choice.hpp"
 #include "eval/example_tuning.hpp"
 #include "eval/held_out.hpp"
+#include "eval/term_search.hpp"
 #include "eval/tuning.hpp"
 #include "methods/training.hpp"
 
@@ -75,6 +76,20 @@ class Training {
   const Hierarchy* hierarchy() const { return data_.hierarchy ? &*data_.hierarchy : nullptr; }
   Executor& executor() { return executor_; }
   RunControl& control() { return control_; }
+  /// The options of the data, whose terms the method with these options may choose.
+  PreprocessingOptions preprocessing(const Method& method, const OptionValues& values,
+                                     const std::string& metric = {}) {
+    PreprocessingOptions given = preprocessing_of(data_);
+    auto search = search_terms(method, values, data_.rows, hierarchy(), given, data_.row_weights,
+                               metric, executor_, control_);
+    return search ? std::move(search->preprocessing) : std::move(given);
+  }
+  /// The same before a method is chosen.
+  PreprocessingOptions preprocessing(const AutomaticOptions& options) {
+    PreprocessingOptions given = preprocessing_of(data_);
+    auto search = search_terms(data_.rows, hierarchy(), given, options.metric, executor_, control_);
+    return search ? std::move(search->preprocessing) : std::move(given);
+  }
   double memory_limit() const { return control_.memory_limit() / 1e9; }
 
   /// Moves the rows out.
@@ -117,9 +132,10 @@ std::vector<Choice::Candidate> candidates_of(const AutomaticChoice& choice) {
 Model train(const Estimator& estimator, TrainingData data, Executor& executor,
             RunControl* control) {
   const Method& method = method_of(estimator);
-  const auto run = start(method, values_of(estimator));
+  const OptionValues values = values_of(estimator);
+  const auto run = start(method, values);
   Training training(std::move(data), executor, control);
-  return Model(training.model(method, *run, preprocessing_of(training.data())));
+  return Model(training.model(method, *run, training.preprocessing(method, values)));
 }
 
 namespace {
@@ -168,16 +184,18 @@ Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& opt
            Executor& executor, RunControl* control) {
   validate(options);
   const Method& method = method_of(estimator);
-  OptionValues values =
-      without_grid(values_of(estimator), grid_of(options, method, method.start()->options()));
+  const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
+  check_terms(data.tfidf, grid);
+  const OptionValues given = values_of(estimator);
+  OptionValues values = without_grid(given, grid);
   const auto run = start(method, values);
   Training training(std::move(data), executor, control);
+  const PreprocessingOptions preprocessing = training.preprocessing(method, given, options.metric);
   TuningResult result =
       search_rows(method, values, training.rows(), training.hierarchy(),
-                  preprocessing_for(method, run->options(), preprocessing_of(training.data())),
+                  preprocessing_for(method, run->options(), preprocessing),
                   training.data().row_weights, options, executor, training.control());
-  const PointOptions best =
-      options_of_point(result.points[result.best].values, preprocessing_of(training.data()));
+  const PointOptions best = options_of_point(result.points[result.best].values, preprocessing);
   values.insert(values.end(), best.of_method.begin(), best.of_method.end());
   const auto winner = start(method, values);
   Model model(training.model(method, *winner, best.preprocessing));
@@ -190,7 +208,7 @@ Choice choose(TrainingData data, const AutomaticOptions& options, Executor& exec
       data.row_weights.empty() && data.class_weight == "none" && data.calibration == 0,
       "options row_weights, class_weight and calibration: choose() takes none of them");
   Training training(std::move(data), executor, control);
-  const PreprocessingOptions preprocessing = preprocessing_of(training.data());
+  const PreprocessingOptions preprocessing = training.preprocessing(options);
   const Hierarchy* hierarchy = training.hierarchy();
   AutomaticChoice choice =
       choose_automatically(training.rows(), hierarchy, preprocessing, options,

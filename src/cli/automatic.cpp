@@ -137,19 +137,23 @@ class Auto final : public Command {
     control.run().limit_memory(1e9 * run.memory_limit);
     Executor executor(run.threads);
     DataArguments::Data data = arguments_.read(control, run.strict);
+    const PreprocessingOptions given = arguments_.preprocessing();
+    const auto search = search_terms(data.raw, data.hierarchy_or_null(), given, options.metric,
+                                     executor, control.run());
+    const ChosenTerms terms = print_terms(search, given, control);
     control.await_interruption();
     AutomaticChoice choice =
-        choose_automatically(data.raw, data.hierarchy_or_null(), arguments_.preprocessing(),
-                             options, run.memory_limit, executor, control.run());
+        choose_automatically(data.raw, data.hierarchy_or_null(), terms.preprocessing, options,
+                             run.memory_limit, executor, control.run());
     control.end_progress();
     if (!choice.model) report_nothing(choice);
     print_table(choice);
-    print_reason(choice, options);
+    print_reason(choice, options, search ? &terms.preprocessing : nullptr);
     std::cout << fmt::format("seconds_search\t{:.2f}\n", choice.seconds);
     std::cout.flush();
-    const ModelParts model = train_chosen(choice, std::move(data.raw), data.hierarchy_or_null(),
-                                          arguments_.preprocessing(), options, run.memory_limit,
-                                          executor, control.run());
+    const ModelParts model =
+        train_chosen(choice, std::move(data.raw), data.hierarchy_or_null(), terms.preprocessing,
+                     options, run.memory_limit, executor, control.run());
     control.end_progress();
     print_warnings(model, run);
     save_and_print(model, arguments_.result_path(), control, choice.seconds);
@@ -167,7 +171,17 @@ class Auto final : public Command {
     throw InvalidInput("auto: no candidate could be trained; the table has the reasons");
   }
 
-  void print_reason(const AutomaticChoice& choice, const AutomaticOptions& options) const {
+  /// The options as a search for terms chose them, or null where there was none.
+  std::string data_options(const PreprocessingOptions* terms) const {
+    if (terms == nullptr) return given_options(arguments_.named());
+    std::vector<const CLI::Option*> others = arguments_.named();
+    std::erase_if(others, [](const CLI::Option* each) { return each->get_name() == "--terms"; });
+    return fmt::format("{} --word-ngrams {} --char-ngrams {}", given_options(others),
+                       terms->word_ngrams.to_text(), terms->char_ngrams.to_text());
+  }
+
+  void print_reason(const AutomaticChoice& choice, const AutomaticOptions& options,
+                    const PreprocessingOptions* terms) const {
     std::cout << fmt::format(
         "\nmeasured on {} of {} rows\n",
         choice.num_splits == 1 ? "a held-out part" : fmt::format("{} folds", choice.num_splits),
@@ -183,8 +197,8 @@ class Auto final : public Command {
     const bool has_seed = find_method(chosen.method).start()->options().has("seed");
     if (options.seed != 0 && has_seed) values.emplace_back("seed", concat(options.seed));
     print_text(fmt::format("the same by: margrove train --method {}{} {} {}\n",
-                           named_with_options(chosen.method, values),
-                           given_options(arguments_.named()), shell_word(arguments_.data_path()),
+                           named_with_options(chosen.method, values), data_options(terms),
+                           shell_word(arguments_.data_path()),
                            shell_word(arguments_.result_path())));
   }
 

@@ -47,9 +47,10 @@ void plan_rows_in_shards(TrainingArguments& arguments, MethodRun& run, std::size
       !method.read_examples ||
           !method.read_examples({arguments.data_path()}, run.options(), &control.run()),
       "method ", method.name, " cannot be trained in shards");
-  auto [hierarchy, raw] = arguments.read(control, arguments.run_options().strict);
-  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
-                                             arguments.preprocessing_for(run), {}, &control.run());
+  TrainingArguments::Data rows = arguments.read(control, arguments.run_options().strict);
+  const ChosenTerms terms = arguments.choose_terms(run, rows, executor, control);
+  const PreparedRows prepared = prepare_rows(std::move(rows.raw), rows.hierarchy_or_null(),
+                                             terms.preprocessing, {}, &control.run());
   const TrainingSet data = prepared.training_set();
   const Plan plan =
       plan_with_reports(method, run, options, data, prepared.preprocessing, executor, control);

@@ -79,7 +79,7 @@ class Train final : public Command {
                            " with these options are not rows");
     const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
                                       : train_rows(*method_run, executor, control);
-    save_and_print(model, arguments_.result_path(), control);
+    save_and_print(model, arguments_.result_path(), control, seconds_of_terms_);
     CheckpointArguments::close(open_checkpoint_.get(), model.report.stop);
     return control.exit_code();
   }
@@ -114,10 +114,11 @@ class Train final : public Command {
   }
 
   ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
-    auto [hierarchy, raw] = arguments_.read(control, arguments_.run_options().strict);
-    const PreparedRows prepared =
-        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
-                     arguments_.preprocessing_for(run), {}, &control.run());
+    TrainingArguments::Data rows = arguments_.read(control, arguments_.run_options().strict);
+    const ChosenTerms terms = arguments_.choose_terms(run, rows, executor, control);
+    seconds_of_terms_ = terms.seconds;
+    const PreparedRows prepared = prepare_rows(std::move(rows.raw), rows.hierarchy_or_null(),
+                                               terms.preprocessing, {}, &control.run());
     TrainingSet data = prepared.training_set();
     data.start = start_ ? &*start_ : nullptr;
     if (calibration_ > 0) require_calibratable(run, data);
@@ -166,6 +167,7 @@ class Train final : public Command {
 
   TrainingArguments arguments_;
   double calibration_ = 0;
+  double seconds_of_terms_ = 0;
   std::string start_path_;
   std::optional<ModelParts> start_;
   std::string engine_ = "local", address_, work_;

@@ -86,6 +86,7 @@ PreprocessingOptions DataArguments::preprocessing() {
   require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
                          ", but option text says that rows are documents");
   options.text |= is_text;
+  check_terms(options);
   return options;
 }
 
@@ -291,6 +292,17 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   return run;
 }
 
+ChosenTerms TrainingArguments::choose_terms(MethodRun& run, const Data& data, Executor& executor,
+                                            CommandControl& control) {
+  const PreprocessingOptions given = preprocessing();
+  ChosenTerms terms =
+      print_terms(search_terms(method(), method_options(), data.raw, data.hierarchy_or_null(),
+                               given, {}, "", executor, control.run()),
+                  given, control);
+  terms.preprocessing = preprocessing_for(method(), run.options(), std::move(terms.preprocessing));
+  return terms;
+}
+
 namespace {
 
 /// Throws InvalidInput naming the first row that is probably an error of the file.
@@ -417,9 +429,8 @@ void save_and_print(const ModelParts& model, const std::string& path, CommandCon
   const std::uintmax_t bytes = std::filesystem::file_size(path);
   std::cout << fmt::format("model_bytes\t{}\n", bytes);
   if (bytes >= kManyBytes && model.predictor->is_compressible()) {
-    std::cout << fmt::format(
-        "hint\t`margrove compress --output SMALLER {}` makes it smaller\n",
-        printable(path));
+    std::cout << fmt::format("hint\t`margrove compress --output SMALLER {}` makes it smaller\n",
+                             printable(path));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
+#include "cli/tuning_output.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "model/model.hpp"
@@ -30,6 +31,7 @@ class DataArguments {
   bool has_hierarchy() const;
   /// The same for annotations.
   bool has_annotations();
+  /// Throws InvalidOption for options that contradict each other.
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
@@ -76,10 +78,11 @@ class TrainingArguments : public DataArguments {
   /// of rows where the method reads other examples.
   std::unique_ptr<MethodRun> start(const OptionValues& more = {});
   OptionValues method_options() const { return method_options_.values(); }
-  /// preprocessing() for a run of the method, whose options may refer to columns.
-  PreprocessingOptions preprocessing_for(MethodRun& run) {
-    return margrove::preprocessing_for(method(), run.options(), preprocessing());
-  }
+  /// preprocessing() for a run of the method, whose options may refer to columns. Where option
+  /// terms is auto, a search on the rows, which is printed, chooses the terms. Throws what
+  /// search_terms() throws.
+  ChosenTerms choose_terms(MethodRun& run, const Data& data, Executor& executor,
+                           CommandControl& control);
   const RunOptions& run_options() { return run_.parse(); }
   /// Whether the examples of a run of the method are not rows, but have a file format of their own.
   bool reads_examples(MethodRun& run) const;

@@ -14,24 +14,6 @@
 namespace margrove::cli {
 namespace {
 
-void print_grid(const TuningResult& result, std::string_view metric) {
-  for (const auto& [name, value] : result.points.front().values) std::cout << name << "\t";
-  std::cout << metric << "\n";
-  for (std::size_t p = 0; p < result.points.size(); ++p) {
-    const GridPoint& point = result.points[p];
-    for (const auto& [name, value] : point.values) std::cout << value << "\t";
-    std::cout << fmt::format("{:.4f}", point.mean);
-    if (point.scores.size() > 1) {
-      std::cout << " (";
-      for (std::size_t s = 0; s < point.scores.size(); ++s) {
-        std::cout << fmt::format("{}{:.4f}", s == 0 ? "" : " ", point.scores[s]);
-      }
-      std::cout << ")";
-    }
-    std::cout << (p == result.best ? " *\n" : "\n");
-  }
-}
-
 void warn_of_edges(const TuningResult& result) {
   for (const std::string name : {"C", "lambda"}) {
     const Place place = place_of_best(result, name);
@@ -61,8 +43,10 @@ class Tune final : public Command {
   int run() override {
     const auto method_run = arguments_.start();
     const bool reads_examples = arguments_.reads_examples(*method_run);
-    for (const OptionValues& point :  // wrong options are reported before training
-         grid_of(tuning(), arguments_.method(), method_run->options())) {
+    const std::vector<OptionValues> grid =
+        grid_of(tuning(), arguments_.method(), method_run->options());
+    check_terms(arguments_.preprocessing(), grid);
+    for (const OptionValues& point : grid) {  // wrong options are reported before training
       arguments_.start(
           reads_examples ? point : options_of_point(point, arguments_.preprocessing()).of_method);
     }
@@ -84,15 +68,15 @@ class Tune final : public Command {
     return options;
   }
 
-  /// Returns the seconds of the search.
+  /// Returns the seconds of the command so far, of which `earlier` came before the search.
   static double print(const TuningResult& result, const std::string& metric,
-                      CommandControl& control) {
+                      CommandControl& control, double earlier = 0) {
     control.keep_best_so_far();
     control.end_progress();
     print_grid(result, metric);
     warn_of_edges(result);
     const double seconds = control.run().seconds();
-    std::cout << fmt::format("seconds_tuning\t{:.2f}\n", seconds);
+    std::cout << fmt::format("seconds_tuning\t{:.2f}\n", seconds - earlier);
     return seconds;
   }
 
@@ -101,20 +85,26 @@ class Tune final : public Command {
     TuneOptions tuning = this->tuning();
     if (tuning.metric.empty()) tuning.metric = "micro_f1";
     TrainingArguments::Data data = arguments_.read(control, options.strict);
-    const TuningResult result = search_rows(
-        arguments_.method(), arguments_.method_options(), data.raw, data.hierarchy_or_null(),
-        arguments_.preprocessing_for(*arguments_.start()), {}, tuning, executor, control.run());
-    const double seconds = print(result, tuning.metric, control);
+    const Method& method = arguments_.method();
+    const OptionValues fixed = arguments_.method_options();
+    const PreprocessingOptions given = arguments_.preprocessing();
+    const ChosenTerms terms =
+        print_terms(search_terms(method, fixed, data.raw, data.hierarchy_or_null(), given, {},
+                                 tuning_.parse().metric, executor, control.run()),
+                    given, control);
+    const TuningResult result =
+        search_rows(method, fixed, data.raw, data.hierarchy_or_null(),
+                    preprocessing_for(method, arguments_.start()->options(), terms.preprocessing),
+                    {}, tuning, executor, control.run());
+    const double seconds = print(result, tuning.metric, control, terms.seconds);
     const PointOptions best =
-        options_of_point(result.points[result.best].values, arguments_.preprocessing());
+        options_of_point(result.points[result.best].values, terms.preprocessing);
     const auto winner = arguments_.start(best.of_method);
-    const PreparedRows prepared =
-        prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
-                     preprocessing_for(arguments_.method(), winner->options(), best.preprocessing),
-                     {}, &control.run());
-    const ModelParts model =
-        train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
-                           prepared.preprocessing, executor, control);
+    const PreparedRows prepared = prepare_rows(
+        std::move(data.raw), data.hierarchy_or_null(),
+        preprocessing_for(method, winner->options(), best.preprocessing), {}, &control.run());
+    const ModelParts model = train_with_reports(method, *winner, options, prepared.training_set(),
+                                                prepared.preprocessing, executor, control);
     save_and_print(model, arguments_.result_path(), control, seconds);
     return control.exit_code();
   }

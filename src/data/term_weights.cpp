@@ -19,6 +19,9 @@ void check_tfidf(const TfidfOptions& options) {
   require<InvalidOption>(
       !options.word_ngrams.is_none() || !options.char_ngrams.is_none(),
       "options word_ngrams and char_ngrams: both are none, but one must give the terms");
+  require<InvalidOption>(options.terms == TextTerms::Choice::given,
+                         "option terms is auto, but nothing is trained here on rows with labels, "
+                         "which a search for terms needs; give word_ngrams and char_ngrams");
   const TfidfOptions defaults;
   const bool is_bm25 = options.term_weights == TextTerms::Weights::bm25;
   require<InvalidOption>(

@@ -47,9 +47,7 @@ class Search {
 
   AutomaticChoice run() {
     const DataFacts facts = facts_of(raw_, hierarchy_);
-    choice_.metric = !options_.metric.empty()   ? options_.metric
-                     : facts.has_several_labels ? "micro_f1"
-                                                : "accuracy";
+    choice_.metric = options_.metric.empty() ? default_metric(facts) : options_.metric;
     require_metric(choice_.metric);
     Candidates candidates = candidates_for(facts);
     choice_.left_out = std::move(candidates.left_out);

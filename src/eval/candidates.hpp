@@ -39,6 +39,10 @@ struct DataFacts {
   LabelSets::Unlabelled unlabelled = LabelSets::Unlabelled::automatic;
 };
 DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy);
+/// The metric of a search that is given none.
+inline std::string default_metric(const DataFacts& facts) {
+  return facts.has_several_labels ? "micro_f1" : "accuracy";
+}
 
 struct LeftOut {
   std::string candidate;

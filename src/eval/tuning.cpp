@@ -169,10 +169,18 @@ TuningResult search(
   return result;
 }
 
-void require_finished(const TuningResult& result, std::size_t num_splits) {
+void require_finished(const TuningResult& result, std::size_t num_splits, std::string_view search) {
   require<OutOfTimeLimit>(
-      result.stop == Stop::converged, "tune: the time limit ended the search before all ",
+      result.stop == Stop::converged, search, ": the time limit ended the search before all ",
       result.points.size() * num_splits, " runs were done; nothing was written");
+}
+
+void validate_on_known(std::span<Split> splits, const Examples& raw, const Hierarchy* hierarchy,
+                       const OptionValues& fixed, std::span<const OptionValues> grid) {
+  validate_on_labelled(splits, raw.labels);
+  if (hierarchy != nullptr && takes_partial_labels(fixed, grid)) {
+    validate_on_leaves(splits, raw.labels, raw.codec, *hierarchy, raw.source);
+  }
 }
 
 TuningResult search_rows(const Method& method, const OptionValues& fixed, const Examples& raw,
@@ -182,10 +190,7 @@ TuningResult search_rows(const Method& method, const OptionValues& fixed, const 
   const std::string metric = options.metric.empty() ? "micro_f1" : options.metric;
   const std::vector<OptionValues> grid = grid_of(options, method, method.start()->options());
   std::vector<Split> splits = make_splits(raw.labels, options);
-  validate_on_labelled(splits, raw.labels);
-  if (hierarchy != nullptr && takes_partial_labels(fixed, grid)) {
-    validate_on_leaves(splits, raw.labels, raw.codec, *hierarchy, raw.source);
-  }
+  validate_on_known(splits, raw, hierarchy, fixed, grid);
   return search(grid, options.grid.empty(), metric, [&](std::span<const OptionValues> points) {
     TuningResult measured = tune(method, fixed, points, raw, hierarchy, preprocessing, splits,
                                  metric, executor, control, row_weights);
@@ -199,6 +204,9 @@ PointOptions options_of_point(const OptionValues& point,
   PointOptions options{{}, preprocessing};
   OptionTable table(options.preprocessing);
   for (const auto& [name, value] : point) {
+    require<InvalidOption>(name != "terms",
+                           "option grid gives terms, but a search for terms comes before the "
+                           "grid; give option terms by itself");
     if (table.has(name)) {
       table.set(name, value);
     } else {
@@ -262,22 +270,28 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                        select_weights(row_weights, splits[s].training), &control);
       prepared[s].validation = select_rows(raw, splits[s].validation);
     });
-    executor.for_each(part.points.size() * splits.size(), [&](std::size_t index, int) {
+    const auto measure = [&](std::size_t index, Executor& threads) {
       const std::size_t p = part.points[index / splits.size()], s = index % splits.size();
       const PreparedSplit& split = prepared[s];
       if (!report()) return;
       const auto run = method.start();
       set_options(run->options(), options_at(p));
-      Executor one(1);
       RunControl inner(control, [&](const Progress&) { return report(); });
       const ModelParts model = train_model(method, *run, split.training.training_set(),
-                                           split.training.preprocessing, one, inner);
+                                           split.training.preprocessing, threads, inner);
       if (inner.stop_reason() != Stop::converged) return;
       result.points[p].scores[s] =
-          value_of(evaluate_model(model, split.validation, one).metrics, metric);
+          value_of(evaluate_model(model, split.validation, threads).metrics, metric);
       ++done;
       report();
-    });
+    };
+    const std::size_t num_runs = part.points.size() * splits.size();
+    if (num_runs == 1) {
+      measure(0, executor);
+    } else {
+      executor.for_each(num_runs,
+                        [&](std::size_t index, int) { measure(index, Executor::serial()); });
+    }
   }
   result.stop = control.stop_reason();
   choose_best(result, metric);

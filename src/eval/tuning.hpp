@@ -24,7 +24,7 @@ struct PointOptions {
   PreprocessingOptions preprocessing;
 };
 /// `preprocessing` with the options of the point that are its own. Throws InvalidOption for a value
-/// that it does not take; of_method is not checked.
+/// that it does not take, and for option terms; of_method is not checked.
 PointOptions options_of_point(const OptionValues& point, const PreprocessingOptions& preprocessing);
 
 struct TuningResult {
@@ -52,8 +52,9 @@ TuningResult search(
     std::span<const OptionValues> grid, bool is_default, const std::string& metric,
     const std::function<TuningResult(std::span<const OptionValues> points)>& measure);
 
-/// Throws OutOfTimeLimit where some run was not done.
-void require_finished(const TuningResult& result, std::size_t num_splits);
+/// Throws OutOfTimeLimit, which begins with `search`, where some run was not done.
+void require_finished(const TuningResult& result, std::size_t num_splits,
+                      std::string_view search = "tune");
 
 /// Sets the means of all points and `best`.
 void choose_best(TuningResult& result, std::string_view metric);
@@ -64,11 +65,17 @@ void choose_best(TuningResult& result, std::string_view metric);
 void validate_on_leaves(std::span<Split> splits, const LabelSets& labels, const LabelCodec& codec,
                         const Hierarchy& hierarchy, const std::string& source);
 
+/// Takes the validation rows out of which it is unknown whether an answer is right: those without a
+/// label, and those with a partial one where a point of the grid takes partial labels. Throws as
+/// validate_on_leaves().
+void validate_on_known(std::span<Split> splits, const Examples& raw, const Hierarchy* hierarchy,
+                       const OptionValues& fixed, std::span<const OptionValues> grid);
+
 /// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
 /// whose options the points may set, too, and measures `metric` (a name of named_values(Metrics))
 /// on its validation rows. `fixed` options hold for all points. Points and splits run in parallel,
-/// each on one thread; the result does not depend on executor.size(). Throws InvalidOption for an
-/// unknown metric or option.
+/// each on one thread, or a single one on all; the result does not depend on executor.size().
+/// Throws InvalidOption for an unknown metric or option.
 TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const OptionValues> grid, const Examples& raw,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,

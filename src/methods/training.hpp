@@ -51,7 +51,7 @@ struct PreprocessingOptions : TfidfOptions {
   static auto fields() {
     const std::tuple kinds{
         field("text", &PreprocessingOptions::text,
-              "rows are lines label<TAB>text; words become tf-idf features"),
+              "rows are lines label<TAB>text; their terms become tf-idf features"),
         field("tfidf", &PreprocessingOptions::tfidf,
               "rows hold counts, which become tf-idf features"),
         field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm")};

@@ -116,5 +116,98 @@ class Tuning(CliTest):
         self.assertIn("unknown option char_grams", err)
 
 
+class Terms(CliTest):
+    """`--terms auto`: the search for the terms of texts."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        stems = ["walk", "talk", "jump", "work", "play", "call", "look", "help"]
+        ends = {"verb": "ing", "noun": "er"}  # they decide
+        rows = [f"{label}\tthey {stem}{end}\n" for stem in stems for label, end in ends.items()]
+        self.write("texts", "".join(rows))
+
+    def chosen_by(self, *arguments: str) -> tuple[list[str], str]:
+        """The options that are printed as chosen, and all that is printed."""
+        out, _ = self.run_program(*arguments, "--text", "--terms", "auto", "--quiet", "texts",
+                                  "model")  # fmt: skip
+        match = re.search(r"(?m)^terms\tword-ngrams (\S+), char-ngrams (\S+)\nseconds_terms\t", out)
+        assert match is not None, out
+        table = out[: match.start()].splitlines()
+        self.assertRegex(table[0], r"^word_ngrams\tchar_ngrams\t")
+        self.assertEqual(len(table), 6)
+        self.assertEqual(sum(line.endswith(" *") for line in table), 1)
+        self.assertNotEqual(match[2], "none")
+        return ["--word-ngrams", match[1], "--char-ngrams", match[2]], out
+
+    def same_model(self, *arguments: str) -> None:
+        self.run_program(*arguments, "--text", "--quiet", "texts", "same")
+        self.assertEqual(self.read("same"), self.read("model"))
+
+    def test_train_keeps_the_chosen_terms(self) -> None:
+        for method in ("flat-svm", "flat-lr"):
+            train = ["train", "--method", method]
+            terms, _ = self.chosen_by(*train)
+            self.same_model(*train, *terms)
+
+    def test_tune_chooses_terms_before_the_grid(self) -> None:
+        tune = ["tune", "--method", "flat-svm", "--folds", "2", "--grid", "C=0.1,1"]
+        terms, out = self.chosen_by(*tune)
+        self.assertRegex(out, r"(?m)^seconds_terms\t[0-9.]+\nC\tmicro_f1\n")
+        self.same_model(*tune, *terms)
+
+    def test_auto_chooses_terms_before_the_method(self) -> None:
+        terms, out = self.chosen_by("auto")
+        again = re.search(r"(?m)^the same by: margrove (.*) texts model$", out)
+        assert again is not None, out
+        self.assertNotIn("--terms", again[1])
+        self.assertIn(" ".join(terms), again[1])
+        self.same_model(*again[1].replace("--text ", "").split())
+
+    def test_shards_are_of_the_chosen_terms(self) -> None:
+        out, _ = self.run_program("plan-shards", "--method", "flat-svm", "--text", "--terms",
+                                  "auto", "--quiet", "texts", "work")  # fmt: skip
+        self.assertRegex(out, r"(?m)^terms\tword-ngrams ")
+
+    def test_columns_of_text_are_searched_and_others_refuse_it(self) -> None:
+        with open(self.path("texts"), encoding="utf-8") as file:
+            rows = [line.rstrip("\n").split("\t") for line in file]
+        self.write("rows.csv", "kind,words,size\n" + "".join(
+            f"{label},{text},{len(text)}\n" for label, text in rows))  # fmt: skip
+        train = ["train", "--method", "flat-svm", "--quiet", "--terms", "auto", "--label-column",
+                 "kind"]  # fmt: skip
+        out, _ = self.run_program(*train, "--text-column", "words", "--numeric-columns", "size",
+                                  "rows.csv", "model")  # fmt: skip
+        self.assertRegex(out, r"(?m)^terms\t")
+        no_texts = "option terms is auto, but the rows have no texts"
+        self.assert_fails(2, no_texts, *train, "--numeric-columns", "size", "rows.csv", "model")
+        self.write("numbers", "a 1:1\nb 2:1\n")
+        self.assert_fails(2, no_texts, *train[:6], "numbers", "model")
+
+    def test_contradictions_are_refused(self) -> None:
+        auto = ["--text", "--terms", "auto"]
+        chooses = "option terms is auto, which chooses {0}, but option {0} is given, too"
+        for verb in ("train", "tune"):
+            flat = [verb, "--method", "flat-svm", *auto]
+            self.assert_fails(2, chooses.format("word-ngrams"), *flat, "--word-ngrams", "2",
+                              "texts", "model")  # fmt: skip
+            self.assert_fails(2, "option terms is given, but method structured reads examples that "
+                              "are not rows", verb, "--method", "structured", "--model", "chain",
+                              "--terms", "auto", "texts", "model")  # fmt: skip
+        self.assert_fails(2, chooses.format("char-ngrams"), "auto", *auto, "--char-ngrams", "3",
+                          "texts", "model")  # fmt: skip
+        tune = ["tune", "--method", "flat-svm", "--text"]
+        self.assert_fails(2, chooses.format("char-ngrams") + ", in the grid", *tune, "--terms",
+                          "auto", "--grid", "char-ngrams=3,4", "texts", "model")  # fmt: skip
+        self.assert_fails(2, "option grid gives terms", *tune, "--grid", "terms=auto", "texts",
+                          "model")  # fmt: skip
+        self.assertFalse(os.path.exists(self.path("model")))
+
+    def test_the_time_limit_ends_the_search(self) -> None:
+        for verb in (["train", "--method", "flat-svm"], ["tune", "--method", "flat-svm"], ["auto"]):
+            limit = ["--time-limit-seconds", "1e-9"]
+            self.run_program(*verb, "--text", "--terms", "auto", *limit, "texts", "model", code=5)
+            self.assertFalse(os.path.exists(self.path("model")))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,103 @@
+#include "eval/term_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "eval/candidates.hpp"
+#include "eval/metric_choice.hpp"
+#include "eval/trial_rows.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+struct TermCandidate {
+  std::string_view word_ngrams, char_ngrams;
+};
+
+/// Those with fewer terms in a row first, but words before runs of characters where both cost
+/// about the same.
+constexpr std::array kTermCandidates{
+    TermCandidate{"1", "none"}, TermCandidate{"1", "4"},     TermCandidate{"none", "4"},
+    TermCandidate{"1-2", "4"},  TermCandidate{"1-2", "3-5"},
+};
+
+/// So far below the best a cheaper candidate wins: no more is paid than helps, and on few thousand
+/// rows a smaller difference is chance.
+constexpr double kTermMargin = 0.002;
+
+std::vector<OptionValues> points_of_terms() {
+  std::vector<OptionValues> points;
+  for (const TermCandidate& each : kTermCandidates) {
+    points.push_back({{"word_ngrams", std::string(each.word_ngrams)},
+                      {"char_ngrams", std::string(each.char_ngrams)}});
+  }
+  return points;
+}
+
+std::size_t first_near_best(const TuningResult& result, std::string_view metric) {
+  const double best = result.points[result.best].mean;
+  const auto is_near = [&](const GridPoint& point) {
+    const double loss = is_loss(metric) ? point.mean - best : best - point.mean;
+    return loss <= kTermMargin;
+  };
+  const auto first = std::ranges::find_if(result.points, is_near);
+  return static_cast<std::size_t>(first - result.points.begin());
+}
+
+}  // namespace
+
+void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid) {
+  if (options.terms == TextTerms::Choice::given) return;
+  const TfidfOptions defaults;
+  const auto refuse = [](std::string_view name, std::string_view where) {
+    throw InvalidOption(concat("option terms is auto, which chooses ", name, ", but option ", name,
+                               " is given, too", where));
+  };
+  if (options.word_ngrams != defaults.word_ngrams) refuse("word_ngrams", "");
+  if (options.char_ngrams != defaults.char_ngrams) refuse("char_ngrams", "");
+  for (const OptionValues& point : grid) {
+    for (const auto& [name, value] : point) {
+      if (name == "word_ngrams" || name == "char_ngrams") refuse(name, ", in the grid");
+    }
+  }
+}
+
+std::optional<TermSearch> search_terms(const Method& method, const OptionValues& fixed,
+                                       const Examples& raw, const Hierarchy* hierarchy,
+                                       const PreprocessingOptions& preprocessing,
+                                       std::span<const double> row_weights,
+                                       const std::string& metric, Executor& executor,
+                                       RunControl& control) {
+  if (preprocessing.terms == TextTerms::Choice::given) return std::nullopt;
+  check_terms(preprocessing);
+  require<InvalidOption>(!raw.texts().empty(), "option terms is auto, but the rows have no texts");
+  TermSearch search{preprocessing, metric, {}};
+  search.preprocessing.terms = TextTerms::Choice::given;
+  if (metric.empty()) search.metric = default_metric(facts_of(raw, hierarchy));
+  const std::vector<OptionValues> points = points_of_terms();
+  constexpr std::uint64_t kSeed = 0;
+  std::vector<Split> splits = trial_splits(raw.labels, kSeed);
+  validate_on_known(splits, raw, hierarchy, fixed, {});
+  const auto run = method.start();
+  set_options(run->options(), fixed);
+  search.measured = tune(method, fixed, points, raw, hierarchy,
+                         preprocessing_for(method, run->options(), search.preprocessing), splits,
+                         search.metric, executor, control, row_weights);
+  require_finished(search.measured, splits.size(), "terms");
+  search.measured.best = first_near_best(search.measured, search.metric);
+  search.preprocessing =
+      options_of_point(points[search.measured.best], search.preprocessing).preprocessing;
+  return search;
+}
+
+std::optional<TermSearch> search_terms(const Examples& raw, const Hierarchy* hierarchy,
+                                       const PreprocessingOptions& preprocessing,
+                                       const std::string& metric, Executor& executor,
+                                       RunControl& control) {
+  return search_terms(find_method("flat-svm"), {}, raw, hierarchy, preprocessing, {}, metric,
+                      executor, control);
+}
+
+}  // namespace margrove

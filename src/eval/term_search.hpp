@@ -1,0 +1,38 @@
+#pragma once
+// The choice of the terms of texts on held-out rows: option terms.
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "eval/tuning.hpp"
+
+namespace margrove {
+
+struct TermSearch {
+  PreprocessingOptions preprocessing;  // with the chosen terms
+  std::string metric;
+  TuningResult measured;  // the candidates, cheapest first; `best` is the chosen one
+};
+
+/// Throws InvalidOption where option terms is auto, but other options or the grid give terms, too.
+void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid = {});
+
+/// Where option terms of `preprocessing` is auto: measures each of a few kinds of terms by the
+/// method with the `fixed` options, as tune() does on trial_splits(), and chooses the cheapest that
+/// is nearly as good as the best. All other options stay. Metric "": default_metric(). None where
+/// the terms are given. Throws what check_terms() and tune() throw, InvalidOption where the rows
+/// have no texts, and OutOfTimeLimit where `control` ends the search.
+std::optional<TermSearch> search_terms(const Method& method, const OptionValues& fixed,
+                                       const Examples& raw, const Hierarchy* hierarchy,
+                                       const PreprocessingOptions& preprocessing,
+                                       std::span<const double> row_weights,
+                                       const std::string& metric, Executor& executor,
+                                       RunControl& control);
+/// The same where the method is not known yet: by flat-svm with its default options.
+std::optional<TermSearch> search_terms(const Examples& raw, const Hierarchy* hierarchy,
+                                       const PreprocessingOptions& preprocessing,
+                                       const std::string& metric, Executor& executor,
+                                       RunControl& control);
+
+}  // namespace margrove
