@@ -110,19 +110,17 @@ void for_each_term(std::string_view document, TermCutter& cutter, const TermTabl
 
 /// The terms of documents, or their hashes, with their counts.
 struct CountedTerms {
-  /// More than so many numbers are not kept: the texts are cut again.
-  static constexpr std::size_t kMostOccurrences = std::size_t{1} << 28U;
-
   TermTable table;
   std::vector<TermCount> counts;  // by the numbers of the table
   /// The numbers of the terms of all documents as they occur, and where those of each document end;
-  /// empty if they are not asked for or too many.
+  /// empty if they are more than `most_kept`.
   std::vector<std::uint32_t> occurrences;
   std::vector<std::size_t> ends;
 
   /// Also counts, in `fitted`, the documents without terms.
   CountedTerms(Preprocessing& fitted, std::span<const std::string_view> documents,
-               bool keeps_occurrences, RunControl* control) {
+               std::size_t most_kept, RunControl* control) {
+    bool keeps_occurrences = most_kept > 0;
     TermCutter cutter(fitted.terms, control);
     TermKey key(fitted.terms);
     for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -137,15 +135,15 @@ struct CountedTerms {
         ++count.num_occurrences;
         count.num_rows += count.last_row == i + 1 ? 0U : 1U;
         count.last_row = i + 1;
+        if (occurrences.size() >= most_kept) keeps_occurrences = false;
         if (keeps_occurrences) occurrences.push_back(number);
       });
       fitted.num_rows_without_terms += has_terms ? 0U : 1U;
       if (keeps_occurrences) ends.push_back(occurrences.size());
-      if (occurrences.size() > kMostOccurrences) {
-        keeps_occurrences = false;
-        occurrences = {};
-        ends = {};
-      }
+    }
+    if (!keeps_occurrences) {
+      occurrences = {};
+      ends = {};
     }
   }
 };
@@ -262,18 +260,18 @@ void require_terms(const Preprocessing& fitted, std::size_t num_rows) {
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
                         bool needs_terms, RunControl* control) {
   Preprocessing fitted = without_vocabulary(options);
-  const CountedTerms terms(fitted, documents, /*keeps_occurrences=*/false, control);
+  const CountedTerms terms(fitted, documents, /*most_kept=*/0, control);
   keep_terms(terms, documents.size(), options, WorkMeter(control), fitted);
   if (needs_terms) require_terms(fitted, documents.size());
   return fitted;
 }
 
 FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
-                                const TfidfOptions& options, bool needs_terms,
-                                RunControl* control) {
+                                const TfidfOptions& options, bool needs_terms, RunControl* control,
+                                std::size_t most_kept) {
   FittedTexts result{without_vocabulary(options), {}};
   auto& [fitted, X] = result;
-  const CountedTerms terms(fitted, documents, /*keeps_occurrences=*/true, control);
+  const CountedTerms terms(fitted, documents, most_kept, control);
   WorkMeter meter(control);
   const auto kept = keep_terms(terms, documents.size(), options, meter, fitted);
   if (needs_terms) require_terms(fitted, documents.size());

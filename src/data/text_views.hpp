@@ -2,6 +2,7 @@
 // Features of texts that lie elsewhere in memory, in columns of Arrow or objects of Python: the
 // text is not copied.
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,15 +25,17 @@ inline std::vector<std::string_view> views_of(std::span<const std::string> texts
 /// have other features, so that texts may all be without terms.
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
                         bool needs_terms = true, RunControl* control = nullptr);
-/// What fit_texts() returns, and what weigh_texts() makes of the same documents: the texts are cut
-/// once.
+/// What fit_texts() returns, and what weigh_texts() makes of the same documents. The texts are cut
+/// once where terms do not occur more often in them than `most_kept`, otherwise twice: what is kept
+/// between takes four bytes for each.
 struct FittedTexts {
   Preprocessing fitted;
   CsrMatrix X;
 };
 FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
                                 const TfidfOptions& options, bool needs_terms = true,
-                                RunControl* control = nullptr);
+                                RunControl* control = nullptr,
+                                std::size_t most_kept = std::size_t{1} << 26U);
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
                       RunControl* control = nullptr);
 

@@ -163,7 +163,11 @@ TEST(FittedTexts, are_what_fitting_and_weighing_give) {
     EXPECT_EQ(once.fitted.idf, fitted.idf);
     const CsrMatrix X = fitted.apply(texts);
     ASSERT_EQ(once.X.view().num_rows(), X.view().num_rows());
-    for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(entries(once.X, i), entries(X, i));
+    const FittedTexts twice = fit_and_weigh_texts(views_of(texts), each, true, nullptr, 1000);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(entries(once.X, i), entries(X, i));
+      EXPECT_EQ(entries(twice.X, i), entries(X, i));
+    }
   }
 }
 
