@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Terms of texts compared: words, runs of words, runs of characters, stems, and their weights.
 
-    bench/text_features.py PROGRAM DATA [clinc150] [makupalat] [tibkat-en] [tibkat-de] ...
+    bench/text_features.py PROGRAM DATA [clinc150] [makupalat] ... [--only LINE ...]
 
 PROGRAM is the margrove program, DATA the folder of the data sets. Each line is one training of
 flat-svm with the options of the line. All figures are on held-out rows. CPU seconds are those of
@@ -29,30 +29,31 @@ from sklearn.svm import LinearSVC
 
 WORDS = r"(?u)\b\w+\b"
 METHOD = ["--method", "flat-svm"]
-WORDS_ONLY = ["--char-ngrams", "none"]
+WORDS_ONLY = ["--word-ngrams", "1", "--char-ngrams", "none"]
 TERMS: dict[str, list[str]] = {
     "words": WORDS_ONLY,
     "words, BM25": [*WORDS_ONLY, "--term-weights", "bm25"],
     "words in at least 2 rows": [*WORDS_ONLY, "--min-document-frequency", "2"],
-    "one or two words": [*WORDS_ONLY, "--word-ngrams", "1-2"],
     "stems": [*WORDS_ONLY, "--stem", "LANGUAGE"],
+    "one or two words": ["--char-ngrams", "none"],
     "4 characters": ["--word-ngrams", "none"],
     "3 to 5 characters": ["--word-ngrams", "none", "--char-ngrams", "3-5"],
-    "words and 4 characters (default)": [],
-    "stems and 4 characters": ["--stem", "LANGUAGE"],
-    "words and 4 characters in at least 2 rows": ["--min-document-frequency", "2"],
-    "words and 4 characters, the 50,000 of most rows": ["--max-terms", "50000"],
-    "words and 3 to 5 characters": ["--char-ngrams", "3-5"],
-    "one or two words and 3 to 5 characters": ["--word-ngrams", "1-2", "--char-ngrams", "3-5"],
+    "words and 4 characters": ["--word-ngrams", "1"],
+    "default: one or two words and 4 characters": [],
+    "default, n-grams of one row, too": ["--min-ngram-frequency", "1"],
+    "default with stems": ["--stem", "LANGUAGE"],
+    "default, the 50,000 of most rows": ["--max-terms", "50000"],
+    "one or two words and 3 to 5 characters": ["--char-ngrams", "3-5"],
     "words, 16,384 hashes": [*WORDS_ONLY, "--hash-features", "16384"],
-    "words and 4 characters, 65,536 hashes": ["--hash-features", "65536"],
+    "default, 65,536 hashes": ["--hash-features", "65536"],
 }
 PEERS: dict[str, list[dict[str, Any]]] = {
     "words": [{"token_pattern": WORDS}],
     "one or two words": [{"ngram_range": (1, 2), "token_pattern": WORDS}],
     "4 characters": [{"ngram_range": (4, 4), "analyzer": "char_wb"}],
-    "words and 4 characters": [
-        {"token_pattern": WORDS}, {"ngram_range": (4, 4), "analyzer": "char_wb"},
+    "one or two words and 4 characters": [
+        {"ngram_range": (1, 2), "token_pattern": WORDS},
+        {"ngram_range": (4, 4), "analyzer": "char_wb"},
     ],
 }  # fmt: skip
 
@@ -65,13 +66,14 @@ def cpu_seconds(who: int) -> float:
 
 
 class Bench:
-    def __init__(self, program: str, folder: Path) -> None:
-        self.program, self.model = program, str(folder / "model")
+    def __init__(self, program: str, folder: Path, lines: list[str]) -> None:
+        self.program, self.model, self.lines = program, str(folder / "model"), lines
 
     def compare(
         self, train: Path, test: Path, language: str, options: list[str], wanted: list[str]
     ) -> None:
-        for name, listed in TERMS.items():
+        for name in self.lines:
+            listed = TERMS[name]
             terms = [language if term == "LANGUAGE" else term for term in listed]
             begin = cpu_seconds(resource.RUSAGE_CHILDREN)
             command = [self.program, "train", *METHOD, *options, *terms, str(train), self.model]
@@ -117,7 +119,8 @@ def one_label(bench: Bench, folder: Path, language: str, train: Rows, test: Rows
     print(f"  {len(train)} training rows, {len(test)} test rows")
     files = written(train, folder / "train"), written(test, folder / "test")
     bench.compare(*files, language, ["--text"], ["accuracy"])
-    bench.compare_peers(train, test)
+    if bench.lines == list(TERMS):
+        bench.compare_peers(train, test)
 
 
 def lines_beside(data: Path, part: str) -> Rows:
@@ -186,9 +189,10 @@ def main() -> None:
     parser.add_argument("program")
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="*", default=list(sets))
+    parser.add_argument("--only", nargs="+", choices=list(TERMS), default=list(TERMS))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(str(Path(given.program).resolve()), Path(scratch))
+        bench = Bench(str(Path(given.program).resolve()), Path(scratch), given.only)
         for name in given.sets:
             sets[name](bench, given.data, Path(scratch))
 
