@@ -31,6 +31,9 @@ class TextFeatures(TextTransformer):
         first by bytes; 0: all [>= 0]
     sublinear_tf : bool, default True
         text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
+    terms : str, default "given"
+        text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: words,
+        pairs of words, runs of characters, or both; given: they are as they are [given | auto]
     word_ngrams : str | tuple[int, int], default "1-2"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
     char_ngrams : str | tuple[int, int], default "4"
@@ -64,6 +67,7 @@ class TextFeatures(TextTransformer):
         max_document_share: float = 1.0,
         max_terms: int = 0,
         sublinear_tf: bool = True,
+        terms: str = "given",
         word_ngrams: str | tuple[int, int] = "1-2",
         char_ngrams: str | tuple[int, int] = "4",
         stem: str = "none",
@@ -79,6 +83,7 @@ class TextFeatures(TextTransformer):
         self.max_document_share = max_document_share
         self.max_terms = max_terms
         self.sublinear_tf = sublinear_tf
+        self.terms = terms
         self.word_ngrams = word_ngrams
         self.char_ngrams = char_ngrams
         self.stem = stem
