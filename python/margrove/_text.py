@@ -30,6 +30,12 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         no text has a term; if some have none, a warning counts them.
         """
         texts = texts_of(X)
+        self.fitted_ = _core.FittedText.fit(texts, *self._given_terms())
+        warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
+        return self
+
+    def _given_terms(self) -> TermOptions:
+        """The options where no estimator searches for terms."""
         options = self.options()
         if searches_terms(options):
             raise ValueError(
@@ -37,9 +43,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "are best; FlatSVC(text_features=TextFeatures(terms='auto')) and the other "
                 "estimators of texts do"
             )
-        self.fitted_ = _core.FittedText.fit(texts, *options)
-        warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
-        return self
+        return options
 
     def options(self) -> TermOptions:
         """The options of terms as text, and the stop words. Raises ValueError for wrong ones."""
@@ -63,7 +67,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What fit(X).transform(X) gives; the texts are cut into terms once."""
         if fit_params:
             raise TypeError(f"fit_transform takes X and y, but was given {sorted(fit_params)}")
-        self.fitted_, weights = _core.FittedText.fit_and_apply(texts_of(X), *self.options())
+        self.fitted_, weights = _core.FittedText.fit_and_apply(texts_of(X), *self._given_terms())
         warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
         return _matrix_of(weights)
 

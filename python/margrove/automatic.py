@@ -73,6 +73,9 @@ class AutoClassifier(Classifier):
         why the first one is chosen
     metric_ : str
         the metric
+    terms_ : list of dict
+        with TextFeatures(terms="auto"), one per kind of terms: word_ngrams, char_ngrams, score on
+        held-out rows, chosen
     """
 
     _several_labels = True

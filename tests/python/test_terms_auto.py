@@ -101,8 +101,9 @@ def test_an_error_of_the_progress_function_ends_the_search() -> None:
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
-    with pytest.raises(ValueError, match="terms is 'auto', but TextFeatures by itself"):
-        TextFeatures(terms="auto").fit(TEXTS, LABELS)
+    for fit in (TextFeatures(terms="auto").fit, TextFeatures(terms="auto").fit_transform):
+        with pytest.raises(ValueError, match="terms is 'auto', but TextFeatures by itself"):
+            fit(TEXTS, LABELS)
     for name in ("word_ngrams", "char_ngrams"):
         terms = TextFeatures(terms="auto").set_params(**{name: "2"})
         with pytest.raises(ValueError, match=f"which chooses {name}, but option {name} is given"):
