@@ -67,8 +67,8 @@ TEST(HashedTerms, equal_the_weights_of_counts_in_the_columns_of_the_hashes) {
       counts.append_row(columns, values);
     }
     TfidfOptions of_counts = options;
-    of_counts.word_ngrams = {1, 1};
-    of_counts.char_ngrams = {0, 0};
+    of_counts.word_ngrams = TfidfOptions().word_ngrams;
+    of_counts.char_ngrams = TfidfOptions().char_ngrams;
     of_counts.hash_features = 0;
     of_counts.hash_seed = 0;
     const CsrMatrix expected = Preprocessing::fit_counts(counts, of_counts).apply(counts);

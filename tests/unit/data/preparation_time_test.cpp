@@ -61,7 +61,7 @@ TEST(PreparationTime, is_asked_for_within_a_word) {
   // The sorting of all terms, which differ.
   std::string distinct;
   for (std::size_t k = 0; k < step; ++k) distinct += std::to_string(k * 7919 % 100'003);
-  expect_asks(15, fit({distinct}, {.char_ngrams = {5, 5}}));
+  expect_asks(15, fit({distinct}, {.min_ngram_frequency = 1, .char_ngrams = {5, 5}}));
   // The normal form of a word, which is made once more for its lower case.
   expect_asks(6 * 9, fit({repeated("e\u0301", 10 * step)}));
   expect_asks(9, fit({repeated("\u0301", 10 * step) + "a"}));

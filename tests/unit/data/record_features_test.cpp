@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "margrove/errors.hpp"
+#include "word_terms.hpp"
 
 namespace margrove {
 namespace {
@@ -34,7 +35,7 @@ std::vector<float> dense(const CsrMatrix& X, std::size_t row) {
 }
 
 TEST(RecordFeatures, are_words_numbers_indicators_and_categories) {
-  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), {});
+  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), testing::of_words());
   const CsrMatrix X = fitted.apply(fields());
   check_csr(X);
   fitted.check();
@@ -50,7 +51,7 @@ TEST(RecordFeatures, are_words_numbers_indicators_and_categories) {
 }
 
 TEST(RecordFeatures, leave_out_what_training_did_not_have) {
-  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), {});
+  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), testing::of_words());
   RecordFields news;
   news.documents = {"plum apple"};
   news.numeric = {{2}, {kMissing}};
@@ -61,7 +62,7 @@ TEST(RecordFeatures, leave_out_what_training_did_not_have) {
 TEST(RecordFeatures, are_fitted_on_the_selected_rows_alone) {
   const std::vector<std::uint32_t> rows{0, 2};
   const RecordFields some = select_rows(fields(), rows);
-  const RecordFeatures fitted = RecordFeatures::fit(some, selection(), {});
+  const RecordFeatures fitted = RecordFeatures::fit(some, selection(), testing::of_words());
   EXPECT_THAT(fitted.text.vocabulary, ElementsAre("apple"));
   EXPECT_THAT(fitted.categorical[0], ElementsAre("red"));
   EXPECT_FALSE(fitted.numeric[0].may_be_missing);
@@ -76,7 +77,7 @@ TEST(RecordFeatures, of_a_column_without_a_number_are_zeros_and_an_indicator) {
 }
 
 TEST(RecordFeatures, refuse_parts_that_do_not_fit) {
-  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), {});
+  const RecordFeatures fitted = RecordFeatures::fit(fields(), selection(), testing::of_words());
   RecordFeatures broken = fitted;
   broken.numeric.pop_back();
   EXPECT_THROW(broken.check(), InvalidInput);

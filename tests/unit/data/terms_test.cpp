@@ -314,7 +314,8 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
   const auto message = [&](const TfidfOptions& options) {
     return message_of<InvalidOption>([&] { Preprocessing::fit_text(documents, options); });
   };
-  EXPECT_EQ(message({.word_ngrams = TextTerms::Lengths::none()}),
+  EXPECT_EQ(message({.word_ngrams = TextTerms::Lengths::none(),
+                     .char_ngrams = TextTerms::Lengths::none()}),
             "options word_ngrams and char_ngrams: both are none, but one must give the terms");
   EXPECT_EQ(message({.bm25_k1 = 2}),
             "options bm25_k1 and bm25_b: one is given, but they need term_weights bm25");
@@ -324,7 +325,7 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
             "option max_document_share is 0, but must be in (0, 1]");
   EXPECT_THAT(
       message_of([&] { Preprocessing::fit_text(documents, {.min_document_frequency = 3}); }),
-      HasSubstr("tfidf: of the 2 terms that occur none is kept"));
+      HasSubstr("tfidf: of the 5 terms that occur none is kept"));
   EXPECT_THAT(message({.stem = {"klingon"}}),
               HasSubstr("option stem is 'klingon', but must be none or one of "));
   CsrMatrix counts(1);
@@ -380,7 +381,7 @@ TEST(Preprocessing, check_refuses_terms_and_weights_that_do_not_fit) {
   EXPECT_EQ(message_of([&] { broken.check(); }),
             "preprocessing: stop word 1 is not after the one before it");
   broken = p;
-  broken.terms.words = TextTerms::Lengths::none();
+  broken.terms.words = broken.terms.characters = TextTerms::Lengths::none();
   EXPECT_EQ(message_of([&] { broken.check(); }), "preprocessing: both kinds of n-grams are none");
   broken = p;
   broken.bm25_b = 2;
