@@ -79,7 +79,8 @@ class Demo:
     def training(self, method: Method) -> list[str | Path]:
         hierarchy = self.data / "hierarchy.txt"
         return [
-            *("--method", method.name, "--text", *WORDS, "--hierarchy", hierarchy, "--quiet"),
+            *("--method", method.name, "--text", "--hierarchy", hierarchy, "--quiet"),
+            *WORDS,
             *method.options,
         ]
 
