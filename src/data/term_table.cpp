@@ -82,8 +82,7 @@ std::size_t TermTable::place_of(std::uint64_t key, const Term& term) const {
   }
 }
 
-std::uint32_t TermTable::find_or_add(const Term& term) {
-  const std::uint64_t key = key_of(term);
+std::uint32_t TermTable::find_or_add(const Term& term, std::uint64_t key) {
   const std::size_t place = place_of(key, term);
   if (slots_[place].number != kNone) return slots_[place].number;
   const auto number = static_cast<std::uint32_t>(terms_.size());

@@ -31,20 +31,26 @@ class TermTable {
   /// A table that holds `num_terms` terms without growing.
   explicit TermTable(std::size_t num_terms = 0);
   std::size_t size() const { return terms_.size(); }
-  /// The number of the term, or kNone. O(bytes of the term).
-  std::uint32_t find(const Term& term) const { return slots_[place_of(key_of(term), term)].number; }
+  /// The bytes of a short term, a hash of a long one. O(bytes of the term).
+  static std::uint64_t key_of(const Term& term);
+  /// The number of the term, or kNone.
+  std::uint32_t find(const Term& term, std::uint64_t key) const {
+    return slots_[place_of(key, term)].number;
+  }
+  std::uint32_t find(const Term& term) const { return find(term, key_of(term)); }
   /// The number of the term, which is added with the next number if it is new.
-  std::uint32_t find_or_add(const Term& term);
+  std::uint32_t find_or_add(const Term& term, std::uint64_t key);
+  std::uint32_t find_or_add(const Term& term) { return find_or_add(term, key_of(term)); }
   /// Lets the memory of the term's slot be fetched, because it is looked up soon.
-  void prefetch(const Term& term) const {
-    __builtin_prefetch(&slots_[first_place(key_of(term), kind_of(term))]);
+  void prefetch(const Term& term, std::uint64_t key) const {
+    __builtin_prefetch(&slots_[first_place(key, kind_of(term))]);
   }
   /// The term of a number. It is valid until the next one is added.
   Term term(std::uint32_t number) const;
 
  private:
   struct Slot {
-    std::uint64_t key;  // the bytes of a short term, a hash of a long one
+    std::uint64_t key;  // key_of(term)
     std::uint32_t number;
     std::uint32_t kind;  // the size, times 2, plus 1 for a run of characters
   };
@@ -57,7 +63,6 @@ class TermTable {
   static std::uint32_t kind_of(const Term& term) {
     return static_cast<std::uint32_t>(term.characters.size() * 2 + (term.is_run ? 1 : 0));
   }
-  static std::uint64_t key_of(const Term& term);
   /// The slot of the term, or the free slot where it belongs.
   std::size_t place_of(std::uint64_t key, const Term& term) const;
   std::size_t first_place(std::uint64_t key, std::uint32_t kind) const;
@@ -69,29 +74,36 @@ class TermTable {
   std::string text_;
 };
 
-/// Visits terms a few steps after they come, while memory fetches their slots of a table.
+/// Calls visit(term, key) a few steps after the terms come, while memory fetches their slots of a
+/// table.
 template <class Visit>
 class DelayedTerms {
  public:
   DelayedTerms(const TermTable& table, Visit visit) : table_(table), visit_(std::move(visit)) {}
   void add(const Term& term) {
-    if (num_added_ >= kDelay) visit_(terms_[num_added_ % kDelay]);
-    terms_[num_added_++ % kDelay] = term;
-    table_.prefetch(term);
+    Keyed& place = terms_[num_added_ % kDelay];
+    if (num_added_ >= kDelay) visit_(place.term, place.key);
+    place = {term, TermTable::key_of(term)};
+    table_.prefetch(place.term, place.key);
+    ++num_added_;
   }
   /// Visits those that are left; terms need not be valid any longer.
   void finish() {
     for (std::size_t k = num_added_ > kDelay ? num_added_ - kDelay : 0; k < num_added_; ++k) {
-      visit_(terms_[k % kDelay]);
+      visit_(terms_[k % kDelay].term, terms_[k % kDelay].key);
     }
     num_added_ = 0;
   }
 
  private:
   static constexpr std::size_t kDelay = 16;
+  struct Keyed {
+    Term term;
+    std::uint64_t key = 0;
+  };
   const TermTable& table_;
   Visit visit_;
-  std::array<Term, kDelay> terms_;
+  std::array<Keyed, kDelay> terms_;
   std::size_t num_added_ = 0;
 };
 

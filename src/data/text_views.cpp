@@ -14,28 +14,25 @@
 namespace margrove {
 namespace {
 
-/// What stands for a term in the table: the term, or the bytes of its hash. A hash is valid until
-/// the next one is asked for.
-class TermKey {
- public:
-  explicit TermKey(const TextTerms& terms) : terms_(terms) {}
-  Term of(const Term& term) {
-    return terms_.num_hashes == 0 ? term : of(terms_.hash_of(term.name()));
-  }
-  Term of(std::uint32_t hash) {
-    hash_ = hash;
-    return {{reinterpret_cast<const char*>(&hash_), sizeof(hash_)}};
-  }
-  static std::uint32_t hash_of(const Term& key) {
-    std::uint32_t hash = 0;
-    std::memcpy(&hash, key.characters.data(), sizeof(hash));
-    return hash;
-  }
+/// A hash of a term as bytes that a table takes. It refers to the hash.
+Term bytes_of(const std::uint32_t& hash) {
+  return {{reinterpret_cast<const char*>(&hash), sizeof(hash)}};
+}
 
- private:
-  const TextTerms& terms_;
-  std::uint32_t hash_ = 0;
-};
+std::uint32_t hash_of(const Term& bytes) {
+  std::uint32_t hash = 0;
+  std::memcpy(&hash, bytes.characters.data(), sizeof(hash));
+  return hash;
+}
+
+/// What visit(term, key) gives of the term, or of its hash where the terms have columns by hashes.
+template <class Visit>
+std::uint32_t look_up(const TextTerms& terms, const Term& term, std::uint64_t key,
+                      const Visit& visit) {
+  if (terms.num_hashes == 0) return visit(term, key);
+  const std::uint32_t hash = terms.hash_of(term.name());
+  return visit(bytes_of(hash), TermTable::key_of(bytes_of(hash)));
+}
 
 /// The column of a term, by its name or by its hash.
 class ColumnOfTerm {
@@ -43,7 +40,7 @@ class ColumnOfTerm {
   /// Makes a table of all terms only if the documents are long enough to repay it.
   ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string_view> documents,
                WorkMeter& meter)
-      : fitted_(fitted), key_(fitted.terms) {
+      : fitted_(fitted) {
     std::size_t num_bytes = 0;
     for (const std::string_view document : documents) num_bytes += document.size();
     if (num_bytes < fitted.idf.size()) return;
@@ -54,13 +51,16 @@ class ColumnOfTerm {
     }
     for (const std::uint32_t hash : fitted.hashes) {
       meter.add();
-      table_.find_or_add(key_.of(hash));
+      table_.find_or_add(bytes_of(hash));
     }
   }
   const TermTable& table() const { return table_; }
   /// TermTable::kNone for a term that has no column.
-  std::uint32_t find(const Term& term) {
-    if (table_.size() > 0) return table_.find(key_.of(term));
+  std::uint32_t find(const Term& term, std::uint64_t key) const {
+    if (table_.size() > 0) {
+      return look_up(fitted_.terms, term, key,
+                     [&](const Term& found, std::uint64_t of) { return table_.find(found, of); });
+    }
     return fitted_.hashes.empty() ? place(fitted_.vocabulary, term.name())
                                   : place(fitted_.hashes, fitted_.terms.hash_of(term.name()));
   }
@@ -74,7 +74,6 @@ class ColumnOfTerm {
   }
 
   const Preprocessing& fitted_;
-  TermKey key_;
   TermTable table_;
 };
 
@@ -99,7 +98,7 @@ bool is_ngram(const Term& term) {
   return term.is_run || term.characters.find(' ') != std::string_view::npos;
 }
 
-/// Calls visit(term) for each term of a document, which `table` is to find.
+/// Calls visit(term, key) for each term of a document, which `table` is to find.
 template <class Visit>
 void for_each_term(std::string_view document, TermCutter& cutter, const TermTable& table,
                    const Visit& visit) {
@@ -122,12 +121,13 @@ struct CountedTerms {
                std::size_t most_kept, RunControl* control) {
     bool keeps_occurrences = most_kept > 0;
     TermCutter cutter(fitted.terms, control);
-    TermKey key(fitted.terms);
     for (std::size_t i = 0; i < documents.size(); ++i) {
       bool has_terms = false;
-      for_each_term(documents[i], cutter, table, [&](const Term& term) {
+      for_each_term(documents[i], cutter, table, [&](const Term& term, std::uint64_t key) {
         has_terms = true;
-        const std::uint32_t number = table.find_or_add(key.of(term));
+        const std::uint32_t number = look_up(
+            fitted.terms, term, key,
+            [&](const Term& found, std::uint64_t of) { return table.find_or_add(found, of); });
         if (number == counts.size()) {
           counts.push_back({.is_ngram = fitted.terms.num_hashes == 0 && is_ngram(term)});
         }
@@ -165,7 +165,7 @@ std::vector<std::uint32_t> keep_terms(const CountedTerms& terms, std::size_t num
         for (const std::uint32_t number : numbers) {
           const Term key = terms.table.term(number);
           meter.add();
-          places.push_back({has_names ? prefix_of(key) : TermKey::hash_of(key), number});
+          places.push_back({has_names ? prefix_of(key) : hash_of(key), number});
         }
         sort_metered(
             places,
@@ -182,7 +182,7 @@ std::vector<std::uint32_t> keep_terms(const CountedTerms& terms, std::size_t num
     if (has_names) {
       fitted.vocabulary.push_back(key.name());
     } else {
-      fitted.hashes.push_back(TermKey::hash_of(key));
+      fitted.hashes.push_back(hash_of(key));
     }
     fitted.idf.push_back(inverse_frequency(num_rows, terms.counts[number].num_rows, options));
   }
@@ -270,7 +270,8 @@ FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
                                 const TfidfOptions& options, bool needs_terms, RunControl* control,
                                 std::size_t most_kept) {
   FittedTexts result{without_vocabulary(options), {}};
-  auto& [fitted, X] = result;
+  Preprocessing& fitted = result.fitted;
+  CsrMatrix& X = result.X;
   const CountedTerms terms(fitted, documents, most_kept, control);
   WorkMeter meter(control);
   const auto kept = keep_terms(terms, documents.size(), options, meter, fitted);
@@ -280,11 +281,13 @@ FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
   X = CsrMatrix(static_cast<std::uint32_t>(kept.size()));
   TermRowWriter writer(X, fitted);
   TermCutter cutter(fitted.terms, control);
-  TermKey key(fitted.terms);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     if (terms.ends.empty()) {
-      for_each_term(documents[i], cutter, terms.table,
-                    [&](const Term& term) { writer.add(columns[terms.table.find(key.of(term))]); });
+      for_each_term(documents[i], cutter, terms.table, [&](const Term& term, std::uint64_t key) {
+        writer.add(columns[look_up(fitted.terms, term, key, [&](const Term& t, std::uint64_t of) {
+          return terms.table.find(t, of);
+        })]);
+      });
     } else {
       const std::size_t begin = i == 0 ? 0 : terms.ends[i - 1];
       meter.add(terms.ends[i] - begin);
@@ -300,13 +303,14 @@ CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_v
   require(fitted.kind == Preprocessing::Kind::text_tfidf,
           "preprocessing: it was not fitted on text");
   WorkMeter meter(control);
-  ColumnOfTerm column_of(fitted, documents, meter);
+  const ColumnOfTerm column_of(fitted, documents, meter);
   CsrMatrix X(static_cast<std::uint32_t>(fitted.idf.size()));
   TermRowWriter writer(X, fitted);
   TermCutter cutter(fitted.terms, control);
   for (const std::string_view document : documents) {
-    for_each_term(document, cutter, column_of.table(),
-                  [&](const Term& term) { writer.add(column_of.find(term)); });
+    for_each_term(document, cutter, column_of.table(), [&](const Term& term, std::uint64_t key) {
+      writer.add(column_of.find(term, key));
+    });
     writer.finish_row();
   }
   return X;

@@ -65,11 +65,15 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
         continue;
       }
       if (word.empty()) begin = at;
-      do {
-        word += kInLowerCase[static_cast<unsigned char>(text[at])];
-        ++at;
-      } while (at < stop && kInLowerCase[static_cast<unsigned char>(text[at])] != 0);
+      const std::size_t first = at;
+      do ++at;
+      while (at < stop && kInLowerCase[static_cast<unsigned char>(text[at])] != 0);
+      const std::size_t old_size = word.size();
+      word.append(text.substr(first, at - first));
       size = word.size();
+      for (std::size_t k = old_size; k < size; ++k) {
+        word[k] = kInLowerCase[static_cast<unsigned char>(word[k])];
+      }
       end = at;
       continue;
     }

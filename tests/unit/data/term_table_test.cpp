@@ -48,7 +48,8 @@ TEST(DelayedTerms, come_all_and_in_their_order) {
     std::vector<std::string> names;
     for (std::size_t k = 0; k < count; ++k) names.push_back(std::to_string(k));
     std::vector<std::string> visited;
-    DelayedTerms delayed(table, [&](const Term& term) { visited.emplace_back(term.characters); });
+    DelayedTerms delayed(
+        table, [&](const Term& term, std::uint64_t) { visited.emplace_back(term.characters); });
     for (int round = 0; round < 2; ++round) {
       for (const std::string& name : names) delayed.add({name});
       delayed.finish();
