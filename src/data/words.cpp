@@ -37,6 +37,18 @@ constexpr auto kInLowerCase = [] {
   return lower;
 }();
 
+/// Appends the letters and digits of ASCII that stand from `at` on, in lower case, to a word;
+/// returns where they end.
+std::size_t append_ascii(std::string_view text, std::size_t at, std::string& word) {
+  const std::size_t begin = at, old_size = word.size();
+  while (at < text.size() && kInLowerCase[static_cast<unsigned char>(text[at])] != 0) ++at;
+  word.append(text.substr(begin, at - begin));
+  for (std::size_t k = old_size; k < word.size(); ++k) {
+    word[k] = kInLowerCase[static_cast<unsigned char>(word[k])];
+  }
+  return at;
+}
+
 }  // namespace
 
 namespace detail {
@@ -65,15 +77,8 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
         continue;
       }
       if (word.empty()) begin = at;
-      const std::size_t first = at;
-      do ++at;
-      while (at < stop && kInLowerCase[static_cast<unsigned char>(text[at])] != 0);
-      const std::size_t old_size = word.size();
-      word.append(text.substr(first, at - first));
+      at = append_ascii(text.substr(0, stop), at, word);
       size = word.size();
-      for (std::size_t k = old_size; k < size; ++k) {
-        word[k] = kInLowerCase[static_cast<unsigned char>(word[k])];
-      }
       end = at;
       continue;
     }
