@@ -6,8 +6,8 @@
 DATA is the folder of the data sets. Each line is one vectorizer on one set, in a process of its
 own: fit_transform() on the training texts and transform() on the held-out ones, as megabytes of
 text per CPU second (the best of the repetitions), the peak of memory in addition to the texts, the
-terms, and the size of the pickled vectorizer. PECOS cuts words at blanks and its runs of characters
-cross words, so that it does nearly the same work, not the same.
+terms, and the size of the pickled vectorizer. PECOS cuts words at blanks, so that it does nearly
+the same work, not the same.
 """
 
 import argparse
