@@ -38,6 +38,7 @@ MOST_PACKAGES = 25_000
 MOST_TITLES = 20_000
 NUM_TERMS, NUM_GENES, NUM_MEASUREMENTS = 300, 4_000, 60
 
+WORDS = ["--word-ngrams", "1", "--char-ngrams", "none"]  # the terms of the peers
 Rows = list[tuple[str, list[str]]]  # text and labels
 
 
@@ -138,7 +139,7 @@ class Bench:
                 writer.writerow(["description", "section", "kind"])
                 writer.writerows(part)
         print(f"packages: {len(rows)} rows of CSV, {len({r[1:] for r in rows})} paths")
-        options = ["--text-column", "description", "--path-columns", "section,kind"]
+        options = ["--text-column", "description", *WORDS, "--path-columns", "section,kind"]
         for method in ("nhsvm", "flat-svm"):
             train = ["--method", method, *options, str(self.folder / "train.csv")]
             figures = self.measured(train, self.folder / "test.csv")
@@ -155,7 +156,7 @@ class Bench:
 
         print("makupalat: documents of Annif, a vocabulary in SKOS")
         vocabulary = ["--hierarchy", str(data / "makupalat" / "ykl.ttl")]
-        options = ["--text", *vocabulary, "--unknown-labels", "drop", "--language", "fi"]
+        options = ["--text", *WORDS, *vocabulary, "--unknown-labels", "drop", "--language", "fi"]
         for method in ("flat-svm", "hr-svm"):
             train = ["--method", method, *options, str(data / "makupalat" / "train.tsv")]
             figures = self.measured(train, data / "makupalat" / "test.tsv")
@@ -179,7 +180,7 @@ class Bench:
         num_codes = len({labels[0] for _, labels in train})
         print(f"tibkat: {len(train)} rows of JSON lines, {num_codes} Dewey numbers of three "
               "digits, whose prefixes are the hierarchy")  # fmt: skip
-        columns = ["--text-column", "title", "--label-column", "ddc"]
+        columns = ["--text-column", "title", *WORDS, "--label-column", "ddc"]
         for method in ("nhsvm", "flat-svm"):
             options = [*columns, *(["--hierarchy-from", "codes"] if method == "nhsvm" else [])]
             command = ["--method", method, *options, str(self.folder / "train.jsonl")]
