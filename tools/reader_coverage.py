@@ -35,7 +35,7 @@ FILES = [
     "src/data/*_parser.cpp",
     "src/data/input_file.cpp",
     "src/data/text_scan.cpp",
-    "src/data/record_*.cpp",
+    "src/data/record*.cpp",
     "src/data/row_formats.cpp",
     "src/data/row_parts.cpp",
     "src/data/sentence_lines.cpp",
