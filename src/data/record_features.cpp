@@ -106,14 +106,23 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
   return apply_records(*this, views_of(fields.documents), fields);
 }
 
-RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
-                           RecordSelection selection, const TfidfOptions& options,
-                           RunControl* control) {
+namespace {
+
+/// `words` (null: not asked for) becomes the weights of the texts' terms.
+RecordFeatures fit_fields_of(std::span<const std::string_view> documents,
+                             const RecordFields& fields, RecordSelection selection,
+                             const TfidfOptions& options, CsrMatrix* words, RunControl* control) {
   check_fields(documents, fields, selection);
   RecordFeatures fitted;
   if (!selection.text.empty()) {
     const bool is_all = fields.numeric.empty() && fields.categorical.empty();
-    fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all, control);
+    if (words == nullptr) {
+      fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all, control);
+    } else {
+      FittedTexts texts = fit_and_weigh_texts(documents, options, /*needs_terms=*/is_all, control);
+      fitted.text = std::move(texts.fitted);
+      *words = std::move(texts.X);
+    }
     if (!is_all) fitted.text.num_rows_without_terms = 0;
   }
   WorkMeter meter(control);
@@ -127,11 +136,10 @@ RecordFeatures fit_records(std::span<const std::string_view> documents, const Re
   return fitted;
 }
 
-CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
-                        const RecordFields& fields, RunControl* control) {
-  check_fields(documents, fields, fitted.selection);
+/// The rows of records, whose texts have the terms `words`.
+CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std::size_t num_rows,
+                      const RecordFields& fields, RunControl* control) {
   const bool has_text = !fitted.selection.text.empty();
-  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents, control) : CsrMatrix();
   const auto& [numeric, categorical] = std::tie(fitted.numeric, fitted.categorical);
   WorkMeter meter(control);
   std::vector<std::vector<std::optional<FeatureId>>> value_places;
@@ -147,7 +155,7 @@ CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::strin
     columns.push_back(column);
     values.push_back(value);
   };
-  for (std::size_t i = 0; i < num_rows(documents, fields); ++i) {
+  for (std::size_t i = 0; i < num_rows; ++i) {
     columns.clear();
     values.clear();
     if (has_text) {
@@ -174,6 +182,32 @@ CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::strin
     X.append_row(columns, values);
   }
   return X;
+}
+
+}  // namespace
+
+RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
+                           RecordSelection selection, const TfidfOptions& options,
+                           RunControl* control) {
+  return fit_fields_of(documents, fields, std::move(selection), options, nullptr, control);
+}
+
+FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
+                                    const RecordFields& fields, RecordSelection selection,
+                                    const TfidfOptions& options, RunControl* control) {
+  FittedRecords both;
+  CsrMatrix words;
+  both.fitted = fit_fields_of(documents, fields, std::move(selection), options, &words, control);
+  both.X = record_rows(both.fitted, words, num_rows(documents, fields), fields, control);
+  return both;
+}
+
+CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
+                        const RecordFields& fields, RunControl* control) {
+  check_fields(documents, fields, fitted.selection);
+  const bool has_text = !fitted.selection.text.empty();
+  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents, control) : CsrMatrix();
+  return record_rows(fitted, words, num_rows(documents, fields), fields, control);
 }
 
 RecordFeatures::Range RecordFeatures::numeric_columns() const {

@@ -48,8 +48,9 @@ CsrMatrix apply_texts(const RecordFeatures*, const Preprocessing& preprocessing,
   return weigh_texts(preprocessing, rows.documents(), control);
 }
 
-RecordFeatures fit_fields(const Examples& rows, const TfidfOptions& terms, RunControl* control) {
-  return fit_records(views_of(rows.fields.documents), rows.fields, rows.selection, terms, control);
+FittedRecords fit_fields(const Examples& rows, const TfidfOptions& terms, RunControl* control) {
+  return fit_and_apply_records(views_of(rows.fields.documents), rows.fields, rows.selection, terms,
+                               control);
 }
 
 CsrMatrix apply_fields(const RecordFeatures* features, const Preprocessing& preprocessing,

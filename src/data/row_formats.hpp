@@ -39,6 +39,7 @@ struct JsonRows {
 };
 
 struct RecordFeatures;
+struct FittedRecords;
 
 /// What front ends and trainings ask of a kind of rows.
 struct RowKindInfo {
@@ -48,9 +49,10 @@ struct RowKindInfo {
   CsrMatrix (*apply)(const RecordFeatures* features, const Preprocessing& preprocessing,
                      const Rows& rows, RunControl* control);
   Examples (*read_json)(const JsonRows& rows);  // data/json_rows.hpp
-  /// Features that are fitted before the preprocessing, which is then that of numbers; null: none.
-  RecordFeatures (*fit)(const Examples& rows, const TfidfOptions& terms,
-                        RunControl* control) = nullptr;
+  /// Features that are fitted before the preprocessing, which is then that of numbers, and what
+  /// they make of the rows; null: none.
+  FittedRecords (*fit)(const Examples& rows, const TfidfOptions& terms,
+                       RunControl* control) = nullptr;
   /// Of kinds with `fit`: which rows cannot have the options text and tfidf, for a message.
   std::string_view without_terms = {};
   bool are_texts = false;  // the preprocessing takes their terms

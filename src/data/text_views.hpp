@@ -44,6 +44,15 @@ CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_v
 RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
                            RecordSelection selection, const TfidfOptions& options,
                            RunControl* control = nullptr);
+/// What fit_records() returns, and what apply_records() makes of the same records: texts are cut as
+/// fit_and_weigh_texts() does.
+struct FittedRecords {
+  RecordFeatures fitted;
+  CsrMatrix X;
+};
+FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
+                                    const RecordFields& fields, RecordSelection selection,
+                                    const TfidfOptions& options, RunControl* control = nullptr);
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
                         const RecordFields& fields, RunControl* control = nullptr);
 

@@ -172,9 +172,9 @@ TrainingSet PreparedRows::training_set() const {
 
 namespace {
 
-/// The features of rows whose kind fits some.
-RecordFeatures fit_features(const Examples& raw, const PreprocessingOptions& options,
-                            RunControl* control) {
+/// The features of rows whose kind fits some, and the rows in them.
+FittedRecords fit_features(const Examples& raw, const PreprocessingOptions& options,
+                           RunControl* control) {
   const RowKindInfo& kind = info_of(raw.kind);
   require<InvalidOption>(!options.text && !options.tfidf,
                          "options text and tfidf: they are not for ", kind.without_terms);
@@ -243,8 +243,9 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   std::vector<std::uint8_t> is_numeric;
   std::vector<FeatureId> columns;
   if (kind.fit != nullptr) {
-    prepared.records = fit_features(raw, options, control);
-    X = kind.apply(&*prepared.records, {}, raw, control);
+    FittedRecords records = fit_features(raw, options, control);
+    prepared.records = std::move(records.fitted);
+    X = std::move(records.X);
     raw.fields = {};
     const auto [begin, end] = prepared.records->numeric_columns();
     is_numeric.assign(X.num_columns(), 0);

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "data/text_views.hpp"
 #include "margrove/errors.hpp"
 #include "word_terms.hpp"
 
@@ -48,6 +49,20 @@ TEST(RecordFeatures, are_words_numbers_indicators_and_categories) {
   EXPECT_THAT(dense(X, 2), ElementsAre(1, 0, 5, 9, 0, 0, 0));
   EXPECT_EQ(fitted.numeric_columns().begin, 2U);
   EXPECT_EQ(fitted.numeric_columns().end, 4U);
+}
+
+TEST(RecordFeatures, are_fitted_and_applied_at_once_as_one_after_the_other) {
+  const RecordFields all = fields();
+  for (const TfidfOptions& options : {TfidfOptions(), testing::of_words()}) {
+    const FittedRecords once =
+        fit_and_apply_records(views_of(all.documents), all, selection(), options);
+    const RecordFeatures fitted = RecordFeatures::fit(all, selection(), options);
+    const CsrMatrix X = fitted.apply(all);
+    EXPECT_EQ(once.fitted.text.vocabulary, fitted.text.vocabulary);
+    EXPECT_EQ(once.fitted.categorical, fitted.categorical);
+    ASSERT_EQ(once.X.num_rows(), X.num_rows());
+    for (std::size_t i = 0; i < X.num_rows(); ++i) EXPECT_EQ(dense(once.X, i), dense(X, i));
+  }
 }
 
 TEST(RecordFeatures, leave_out_what_training_did_not_have) {
