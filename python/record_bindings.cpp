@@ -20,21 +20,18 @@ namespace {
 
 using namespace nb::literals;
 
-RecordFeatures fit(const Records& records, const Selection& selection, const TextOptions& options,
-                   const Names& stop_words) {
+/// The features that are fitted to records, and the numbers that they make of these.
+nb::tuple fit_and_apply(const Records& records, const Selection& selection,
+                        const TextOptions& options, const Names& stop_words) {
   const TfidfOptions terms = tfidf_options_of(options, stop_words);
   RecordSelection selected = selection_of(selection);
   selected.check();
-  const nb::gil_scoped_release released;
-  return fit_records(records.documents(), records.fields(), std::move(selected), terms);
-}
-
-nb::object apply(const RecordFeatures& fitted, const Records& records) {
-  const auto rows = [&] {
+  FittedRecords both = [&] {
     const nb::gil_scoped_release released;
-    return apply_records(fitted, records.documents(), records.fields());
-  };
-  return to_python(rows());
+    return fit_and_apply_records(records.documents(), records.fields(), std::move(selected), terms);
+  }();
+  nb::object X = to_python(both.X);
+  return nb::make_tuple(std::move(both.fitted), std::move(X));
 }
 
 /// The columns of text, numbers and categories, which may be patterns, of those of X.
@@ -92,8 +89,8 @@ void bind_records(nb::module_& m) {
                     const std::vector<std::vector<std::optional<std::string>>>&>(),
            "documents"_a, "numeric"_a.noconvert(), "categorical"_a);
   nb::class_<RecordFeatures>(m, "FittedRecords")
-      .def_static("fit", &fit, "records"_a, "selection"_a, "text_options"_a, "stop_words"_a)
-      .def("apply", &apply, "records"_a)
+      .def_static("fit_and_apply", &fit_and_apply, "records"_a, "selection"_a, "text_options"_a,
+                  "stop_words"_a)
       .def_prop_ro("num_rows_without_terms",
                    [](const RecordFeatures& fitted) { return fitted.text.num_rows_without_terms; });
   m.def("expand_columns", &expand, "selection"_a, "columns"_a);

@@ -12,7 +12,7 @@ from margrove import _core
 from margrove._labels import Targets, targets_of_paths
 from margrove._records import Texts, columns_of, num_rows_of, records_of, text_of, texts_of
 from margrove._text import searches_terms, term_options, warn_of_empty
-from margrove._types import TermOptions
+from margrove._types import Csr, TermOptions
 
 MOST_COUNTED = 100  # times that a column of text may count, as in the program
 
@@ -149,21 +149,21 @@ class TextRows(SourceRows):
 ChooseTerms = Callable[[_core.Rows, TermOptions], TermOptions]
 
 
-def text_rows(X: Any, text_features: Any, choose: ChooseTerms) -> TextRows:
-    """The texts of X, with the weights of their terms. text_features: as of record_rows()."""
+def text_rows(X: Any, text_features: Any, choose: ChooseTerms) -> tuple[TextRows, Csr]:
+    """The texts of X, and the weights of their terms. text_features: as of record_rows()."""
     texts = texts_of(X)
     options = term_options(text_features)
     if searches_terms(options):
         options = choose(_core.Rows(texts), options)
-    features = _core.FittedText.fit(texts, *options)
+    features, weights = _core.FittedText.fit_and_apply(texts, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=5)
-    return TextRows(*options, texts, features)
+    return TextRows(*options, texts, features), weights
 
 
 def record_rows(
     X: Any, selection: Selection, text_features: Any, label: Any, choose: ChooseTerms
-) -> RecordRows:
-    """The selected columns of X, with those of X in place of patterns.
+) -> tuple[RecordRows, Csr]:
+    """The selected columns of X, with those of X in place of patterns, and numbers made of them.
 
     text_features: None or a TextFeatures with the options of terms. label: the name of y, which the
     model keeps so that the program finds the labels of a file.
@@ -181,9 +181,9 @@ def record_rows(
     records = records_of(X, *selection.features)
     if searches_terms(options):
         options = choose(_core.Rows(records, selection), options)
-    features = _core.FittedRecords.fit(records, selection, *options)
+    features, numbers = _core.FittedRecords.fit_and_apply(records, selection, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=4)
-    return RecordRows(*options, records, selection, features)
+    return RecordRows(*options, records, selection, features), numbers
 
 
 def paths_in(X: Any, selection: Selection, *, by_name: bool) -> Targets:

@@ -43,13 +43,12 @@ class Records:
 
 class FittedRecords:
     @staticmethod
-    def fit(
+    def fit_and_apply(
         records: Records,
         selection: _Selection,
         text_options: Sequence[tuple[str, str]],
         stop_words: Sequence[str],
-    ) -> FittedRecords: ...
-    def apply(self, records: Records) -> Csr: ...
+    ) -> tuple[FittedRecords, Csr]: ...
     @property
     def num_rows_without_terms(self) -> int: ...
 

@@ -114,20 +114,21 @@ class Rows:
             self._require_labels(y)
             targets = self._targets(y)
         choose = TermSearch(self, targets, sample_weight)
-        rows = record_rows(X, selection, self.text_features, getattr(y, "name", None), choose)
+        label = getattr(y, "name", None)
+        rows, numbers = record_rows(X, selection, self.text_features, label, choose)
         if num_rows_of(X) != targets.num_rows:
             check_consistent_length(np.empty(num_rows_of(X)), y)
         self._source_rows = rows
         self.feature_names_in_ = names_array(rows.selection)
         self.n_features_in_ = len(self.feature_names_in_)
-        num_columns, pointers, columns, values = rows.features.apply(rows.records)
+        num_columns, pointers, columns, values = numbers
         return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
 
     def _check_texts(self, X: Any, y: Any, sample_weight: Any) -> tuple[Targets, Any]:
         self._require_labels(y)
         targets = self._targets(y)
-        rows = text_rows(X, self.text_features, TermSearch(self, targets, sample_weight))
-        num_columns, pointers, columns, values = rows.features.apply(rows.documents)
+        choose = TermSearch(self, targets, sample_weight)
+        rows, (num_columns, pointers, columns, values) = text_rows(X, self.text_features, choose)
         if len(pointers) - 1 != targets.num_rows:
             check_consistent_length(X, y)
         self._source_rows = rows

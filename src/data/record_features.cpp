@@ -99,7 +99,8 @@ void check_fields(std::span<const std::string_view> documents, const RecordField
 
 RecordFeatures RecordFeatures::fit(const RecordFields& fields, RecordSelection selection,
                                    const TfidfOptions& options) {
-  return fit_records(views_of(fields.documents), fields, std::move(selection), options);
+  return fit_and_apply_records(views_of(fields.documents), fields, std::move(selection), options)
+      .fitted;
 }
 
 CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
@@ -107,34 +108,6 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
 }
 
 namespace {
-
-/// `words` (null: not asked for) becomes the weights of the texts' terms.
-RecordFeatures fit_fields_of(std::span<const std::string_view> documents,
-                             const RecordFields& fields, RecordSelection selection,
-                             const TfidfOptions& options, CsrMatrix* words, RunControl* control) {
-  check_fields(documents, fields, selection);
-  RecordFeatures fitted;
-  if (!selection.text.empty()) {
-    const bool is_all = fields.numeric.empty() && fields.categorical.empty();
-    if (words == nullptr) {
-      fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all, control);
-    } else {
-      FittedTexts texts = fit_and_weigh_texts(documents, options, /*needs_terms=*/is_all, control);
-      fitted.text = std::move(texts.fitted);
-      *words = std::move(texts.X);
-    }
-    if (!is_all) fitted.text.num_rows_without_terms = 0;
-  }
-  WorkMeter meter(control);
-  for (const std::vector<float>& values : fields.numeric) {
-    fitted.numeric.push_back(fit_numbers(values, meter));
-  }
-  for (const CategoricalField& field : fields.categorical) {
-    fitted.categorical.push_back(fit_values(field, meter));
-  }
-  fitted.selection = std::move(selection);
-  return fitted;
-}
 
 /// The rows of records, whose texts have the terms `words`.
 CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std::size_t num_rows,
@@ -186,19 +159,29 @@ CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std:
 
 }  // namespace
 
-RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
-                           RecordSelection selection, const TfidfOptions& options,
-                           RunControl* control) {
-  return fit_fields_of(documents, fields, std::move(selection), options, nullptr, control);
-}
-
 FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
                                     const RecordFields& fields, RecordSelection selection,
                                     const TfidfOptions& options, RunControl* control) {
+  check_fields(documents, fields, selection);
   FittedRecords both;
+  RecordFeatures& fitted = both.fitted;
   CsrMatrix words;
-  both.fitted = fit_fields_of(documents, fields, std::move(selection), options, &words, control);
-  both.X = record_rows(both.fitted, words, num_rows(documents, fields), fields, control);
+  if (!selection.text.empty()) {
+    const bool is_all = fields.numeric.empty() && fields.categorical.empty();
+    FittedTexts texts = fit_and_weigh_texts(documents, options, /*needs_terms=*/is_all, control);
+    fitted.text = std::move(texts.fitted);
+    if (!is_all) fitted.text.num_rows_without_terms = 0;
+    words = std::move(texts.X);
+  }
+  WorkMeter meter(control);
+  for (const std::vector<float>& values : fields.numeric) {
+    fitted.numeric.push_back(fit_numbers(values, meter));
+  }
+  for (const CategoricalField& field : fields.categorical) {
+    fitted.categorical.push_back(fit_values(field, meter));
+  }
+  fitted.selection = std::move(selection);
+  both.X = record_rows(fitted, words, num_rows(documents, fields), fields, control);
   return both;
 }
 

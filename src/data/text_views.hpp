@@ -39,13 +39,9 @@ FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
                       RunControl* control = nullptr);
 
-/// RecordFeatures::fit() and RecordFeatures::apply(), where `documents` stand for the texts of
-/// `fields`. There are none if the selection has no text.
-RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
-                           RecordSelection selection, const TfidfOptions& options,
-                           RunControl* control = nullptr);
-/// What fit_records() returns, and what apply_records() makes of the same records: texts are cut as
-/// fit_and_weigh_texts() does.
+/// RecordFeatures::fit(), and what RecordFeatures::apply() makes of the same records, where
+/// `documents` stand for the texts of `fields`. There are none if the selection has no text. Texts
+/// are cut as fit_and_weigh_texts() does.
 struct FittedRecords {
   RecordFeatures fitted;
   CsrMatrix X;
@@ -53,6 +49,7 @@ struct FittedRecords {
 FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
                                     const RecordFields& fields, RecordSelection selection,
                                     const TfidfOptions& options, RunControl* control = nullptr);
+/// RecordFeatures::apply() with such documents.
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
                         const RecordFields& fields, RunControl* control = nullptr);
 

@@ -111,8 +111,9 @@ TEST(PreparationTime, is_asked_for_between_records_and_values) {
   RecordSelection selection;
   selection.numeric = {"price"};
   selection.categorical = {"colour"};
-  expect_asks(15, [&](RunControl& control) { fit_records({}, fields, selection, {}, &control); });
-  const RecordFeatures fitted = fit_records({}, fields, selection, {});
+  expect_asks(
+      15, [&](RunControl& control) { fit_and_apply_records({}, fields, selection, {}, &control); });
+  const RecordFeatures fitted = RecordFeatures::fit(fields, selection, {});
   expect_asks(4, [&](RunControl& control) { apply_records(fitted, {}, fields, &control); });
 }
 
