@@ -15,22 +15,29 @@ namespace margrove::detail {
 double dense_dot(const float* x, const double* v, std::size_t size);
 void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
 
-inline double dot(const SparseRow& x, std::span<const double> v) {
+/// x.v. Rows that have the last `tail` columns need no column numbers there.
+inline double dot(const SparseRow& x, std::span<const double> v, std::size_t tail = 0) {
   if (x.size() == v.size()) return dense_dot(x.values.data(), v.data(), v.size());
   // There are four sums, as a single one would wait for each addition.
   double sums[4] = {};
+  const std::size_t size = x.size() - tail;
   std::size_t k = 0;
-  for (; k + 4 <= x.size(); k += 4) {
+  for (; k + 4 <= size; k += 4) {
     for (std::size_t m = 0; m < 4; ++m) sums[m] += x.values[k + m] * v[x.columns[k + m]];
   }
-  for (; k < x.size(); ++k) sums[0] += x.values[k] * v[x.columns[k]];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  for (; k < size; ++k) sums[0] += x.values[k] * v[x.columns[k]];
+  const double sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  if (tail == 0) return sum;
+  return sum + dense_dot(x.values.data() + size, v.data() + (v.size() - tail), tail);
 }
 
 // v += a x
-inline void add_scaled(double a, const SparseRow& x, std::span<double> v) {
+inline void add_scaled(double a, const SparseRow& x, std::span<double> v, std::size_t tail = 0) {
   if (x.size() == v.size()) return dense_add_scaled(a, x.values.data(), v.data(), v.size());
-  for (std::size_t k = 0; k < x.size(); ++k) v[x.columns[k]] += a * x.values[k];
+  const std::size_t size = x.size() - tail;
+  for (std::size_t k = 0; k < size; ++k) v[x.columns[k]] += a * x.values[k];
+  if (tail == 0) return;
+  dense_add_scaled(a, x.values.data() + size, v.data() + (v.size() - tail), tail);
 }
 
 /// y_i, C_i and p.x_i of a problem.

@@ -16,6 +16,7 @@ namespace margrove::detail {
 /// What all blocks share.
 struct BlockProblem {
   CsrView X;
+  std::uint32_t tail = 0;  // dense_tail(X)
   std::span<const double> squared_norms;
   std::span<const float> costs;  // C_i
   double total_cost = 0;         // their sum

@@ -7,7 +7,7 @@
 
 namespace margrove::detail {
 
-void CompactRows::assign(const CsrView& X, std::span<const DualRow> rows) {
+void CompactRows::assign(const CsrView& X, std::uint32_t tail, std::span<const DualRow> rows) {
   constexpr std::size_t kAhead = 8;  // rows are prefetched so many ahead
   is_copy_ = kLeastShare * rows.size() <= X.num_rows();
   if (!is_copy_) {
@@ -26,10 +26,14 @@ void CompactRows::assign(const CsrView& X, std::span<const DualRow> rows) {
     __builtin_prefetch(later.columns.data());
     __builtin_prefetch(later.values.data());
     const SparseRow x = X.row(rows[k].row);
-    for (const FeatureId j : x.columns) used_[j / 64] |= std::uint64_t{1} << (j % 64);
+    for (const FeatureId j : x.columns.first(x.size() - tail))
+      used_[j / 64] |= std::uint64_t{1} << (j % 64);
     indices_.insert(indices_.end(), x.columns.begin(), x.columns.end());
     values_.insert(values_.end(), x.values.begin(), x.values.end());
     pointers_.push_back(static_cast<std::int64_t>(indices_.size()));
+  }
+  for (FeatureId j = X.num_columns() - tail; j < X.num_columns() && !rows.empty(); ++j) {
+    used_[j / 64] |= std::uint64_t{1} << (j % 64);
   }
   take_used_columns();
   for (FeatureId& j : indices_) j = numbers_[j];

@@ -14,8 +14,9 @@ namespace margrove::detail {
 class CompactRows {
  public:
   /// Takes the place of the rows before. O(nonzeros of the rows), times log columns for the
-  /// columns, and O(columns of X) the first time.
-  void assign(const CsrView& X, std::span<const DualRow> rows);
+  /// columns, and O(columns of X) the first time. All rows have the last `tail` columns of X, which
+  /// are the last ones of view(), too.
+  void assign(const CsrView& X, std::uint32_t tail, std::span<const DualRow> rows);
 
   /// The rows in their order, or X where they are more than 1 / kLeastShare of it, as the copy
   /// would take much memory and gain little.

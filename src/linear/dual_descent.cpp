@@ -16,7 +16,7 @@ void DualDescent::start(std::span<DualRow> rows) {
   for (std::uint32_t k = 0; k < rows_.size(); ++k) {
     DualRow& row = rows_[k];
     row.a = std::clamp(row.a, 0.0, upper(row));
-    if (row.a > 0) add_scaled(row.a * row.sign, X_.row(row.row), v_);
+    if (row.a > 0) add_scaled(row.a * row.sign, X_.row(row.row), v_, tail_);
     active_.push_back({k, squared_norms_[row.row] + ridge(row)});
   }
   reset_shrinking();
@@ -68,7 +68,7 @@ bool DualDescent::step(const Coordinate& coordinate) {
   DualRow& row = rows_[coordinate.index];
   const SparseRow x = X_.row(row.row);
   const double before = row.a;
-  const double G = row.sign * (row.prior_score + dot(x, v_)) - 1.0 + ridge(row) * before;
+  const double G = row.sign * (row.prior_score + dot(x, v_, tail_)) - 1.0 + ridge(row) * before;
   double projected = G;
   if (before <= 0) {
     if (G > shrink_above_) return false;
@@ -85,14 +85,14 @@ bool DualDescent::step(const Coordinate& coordinate) {
   } else {
     row.a = G < 0 ? upper(row) : 0.0;  // an empty row of a hinge
   }
-  add_scaled((row.a - before) * row.sign, x, v_);
+  add_scaled((row.a - before) * row.sign, x, v_, tail_);
   return true;
 }
 
 DualState DualDescent::evaluate() const {
   DualState state;
   for (const DualRow& row : rows_) {
-    const double score = row.prior_score + dot(X_.row(row.row), v_);
+    const double score = row.prior_score + dot(X_.row(row.row), v_, tail_);
     const double violation = std::max(0.0, 1.0 - row.sign * score);
     state.primal += row.cost * (squared_ ? violation * violation : violation);
     state.dual += row.a * (1.0 - row.sign * row.prior_score) - 0.5 * ridge(row) * row.a * row.a;

@@ -37,10 +37,11 @@ struct DualState {
 
 class DualDescent {
  public:
-  /// `v` has one entry per column, all zero; clear() sets it to zero again.
-  DualDescent(const CsrView& X, std::span<const double> squared_norms, bool squared,
-              std::span<double> v)
-      : X_(X), squared_norms_(squared_norms), squared_(squared), v_(v) {}
+  /// All rows have the last `tail` columns, which may be 0. `v` has one entry per column, all zero;
+  /// clear() sets it to zero again.
+  DualDescent(const CsrView& X, std::uint32_t tail, std::span<const double> squared_norms,
+              bool squared, std::span<double> v)
+      : X_(X), tail_(tail), squared_norms_(squared_norms), squared_(squared), v_(v) {}
 
   /// Starts from the rows with their duals (clipped to the box) and computes v. O(nonzeros).
   void start(std::span<DualRow> rows);
@@ -70,6 +71,7 @@ class DualDescent {
   double ridge(const DualRow& row) const { return squared_ ? 0.5 / row.cost : 0.0; }
 
   CsrView X_;
+  std::uint32_t tail_;
   std::span<const double> squared_norms_;
   bool squared_;
   std::span<double> v_;

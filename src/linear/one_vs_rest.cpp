@@ -118,13 +118,22 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
 }
 
 /// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
-/// latter takes longer when the columns are few and full.
+/// latter may take longer when the columns are few and full.
 bool prefers_newton(const CsrView& X, PointLossKind loss) {
   if (loss == PointLossKind::logistic) return true;
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
   return loss == PointLossKind::squared_hinge &&
          16 * std::size_t{X.num_columns()} <= X.num_rows() &&
          static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+/// The passes of coordinate descent after which Newton's method continues with squared hinge. By
+/// then they have taken about as long as Newton's method will, so that the total time is at most
+/// twice that of the better method: few passes are enough where a label has few rows with loss.
+int passes_before_newton(std::size_t num_columns, int max_passes) {
+  constexpr std::size_t kFewestPasses = 4;
+  constexpr std::size_t kColumnsPerPass = 6;  // building a Hessian takes as long
+  return std::min(max_passes, static_cast<int>(kFewestPasses + num_columns / kColumnsPerPass));
 }
 
 /// Columns (nodes) of a weight matrix, read many times.
@@ -193,6 +202,7 @@ class Training {
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
     problem_ = {.X = used_.view(),
+                .tail = dense_tail(used_.view()),
                 .squared_norms = norms_,
                 .costs = costs_,
                 .total_cost = std::accumulate(costs_.begin(), costs_.end(), 0.0),
@@ -205,6 +215,8 @@ class Training {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
     use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    use_working_sets_ =
+        !use_newton_ || (problem_.loss != PointLossKind::logistic && !start_weights_);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
                                                problem_.X.num_nonzeros(), options.max_passes);
     const auto blocks = make_blocks(positives_);
@@ -242,20 +254,11 @@ class Training {
       inputs.push_back({label, positives_[label],
                         extras_.start_duals.empty() ? nullptr : &extras_.start_duals[label]});
     }
-    scratch.weights.assign(problem_.X.num_columns(), Lanes{});
     std::vector<LaneOutput> outputs(labels.size());
     BlockProblem first = problem_;
     if (passes_first_ > 0) first.max_passes = std::min(first.max_passes, passes_first_);
-    if (!use_newton_) {
-      solve_working_sets(first, inputs, scratch, share, outputs);
-    } else {
-      if (start_weights_) {
-        for (std::size_t l = 0; l < labels.size(); ++l) {
-          start_weights_.read(labels[l], l, scratch.weights);
-        }
-      }
-      solve_newton(first, inputs, scratch, share, outputs);
-    }
+    if (use_working_sets_) solve_by_working_sets(first, inputs, scratch, share, outputs);
+    if (use_newton_) solve_by_newton(first, inputs, scratch, share, outputs);
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
       if (!is_above_tolerance(outputs[l].fit)) continue;
       solve_second_order(problem_, inputs[l], share, outputs[l]);
@@ -265,6 +268,41 @@ class Training {
       outputs_[labels[l]] = std::move(outputs[l]);
       fall_back_to_constant(labels[l]);
       report(outputs_[labels[l]].fit);
+    }
+  }
+
+  void solve_by_working_sets(BlockProblem problem, std::span<const LaneInput> inputs,
+                             BlockScratch& scratch, RunControl& share,
+                             std::span<LaneOutput> outputs) const {
+    if (use_newton_) {
+      problem.max_passes = passes_before_newton(problem.X.num_columns(), problem.max_passes);
+    }
+    solve_working_sets(problem, inputs, scratch, share, outputs);
+  }
+
+  /// From the start weights, or those that the working sets have left above the tolerance.
+  void solve_by_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
+                       BlockScratch& scratch, RunControl& share,
+                       std::span<LaneOutput> outputs) const {
+    scratch.weights.assign(problem.X.num_columns(), Lanes{});
+    std::vector<LaneInput> open;
+    std::vector<LaneOutput> newton;
+    for (std::size_t l = 0; l < inputs.size(); ++l) {
+      if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
+      const SparseWeights& w = outputs[l].weights;
+      for (std::size_t k = 0; k < w.features.size(); ++k) {
+        scratch.weights[w.features[k]].at[open.size()] = w.values[k];
+      }
+      if (start_weights_) start_weights_.read(inputs[l].label, open.size(), scratch.weights);
+      open.push_back(inputs[l]);
+    }
+    if (open.empty()) return;
+    newton.resize(open.size());
+    solve_newton(problem, open, scratch, share, newton);
+    for (std::size_t k = 0, l = 0; k < open.size(); ++k, ++l) {
+      while (inputs[l].label != open[k].label) ++l;
+      newton[k].fit.passes += outputs[l].fit.passes;
+      outputs[l] = std::move(newton[k]);
     }
   }
 
@@ -313,8 +351,9 @@ class Training {
   std::vector<float> costs_;
   NodeReader start_weights_;
   BlockProblem problem_;
-  bool use_newton_ = false;
-  int passes_first_ = 0;  // of the first-order solvers, before second-order steps; 0: no limit
+  bool use_working_sets_ = true;
+  bool use_newton_ = false;  // for what the working sets leave
+  int passes_first_ = 0;     // of the first-order solvers, before second-order steps; 0: no limit
   std::vector<LaneOutput> outputs_;
   std::int64_t num_labels_ = 0;  // that are trained
   int num_workers_;

@@ -197,7 +197,7 @@ class WorkingSets {
   void solve_inside(std::size_t l) {
     Lane& lane = lanes_[l];
     CompactRows& compact = scratch_.compact;
-    compact.assign(problem_.X, lane.rows);
+    compact.assign(problem_.X, problem_.tail, lane.rows);
     inside_ = lane.rows;
     norms_.clear();
     for (std::uint32_t k = 0; compact.is_copy() && k < inside_.size(); ++k) {
@@ -207,7 +207,7 @@ class WorkingSets {
     const std::span<const double> norms = compact.is_copy() ? norms_ : problem_.squared_norms;
     std::vector<double>& v = scratch_.v;
     v.assign(compact.columns().size(), 0.0);
-    DualDescent descent(compact.view(), norms, squared_, v);
+    DualDescent descent(compact.view(), problem_.tail, norms, squared_, v);
     descent.start(inside_);
     // The limit counts steps, not passes over a small set, which would end training before the
     // other rows have been scored.
@@ -245,7 +245,7 @@ class WorkingSets {
 
   /// Finds the rows above the thresholds, by label; those of its working set are left out.
   void score(std::span<const std::uint32_t> rows, const Lanes& thresholds) {
-    score_rows_above(problem_.X, scratch_.weights, rows, thresholds, scratch_.above);
+    score_rows_above(problem_.X, problem_.tail, scratch_.weights, rows, thresholds, scratch_.above);
     divide(thresholds);
   }
 
@@ -279,7 +279,8 @@ class WorkingSets {
       thresholds.at[l] = lane.is_exact ? -1.0F : std::max(-1.0F, candidate_threshold(l));
     }
     if (problem_.free_intercept != 0) {
-      score_rows_above(problem_.X, scratch_.weights, costly_, all_lanes(kLowest), scratch_.above);
+      score_rows_above(problem_.X, problem_.tail, scratch_.weights, costly_, all_lanes(kLowest),
+                       scratch_.above);
       shift_intercepts();
       divide(thresholds);
     } else {
@@ -289,7 +290,8 @@ class WorkingSets {
   }
 
   void score_sample() {
-    score_rows_above(problem_.X, scratch_.weights, sample_, all_lanes(kLowest), scratch_.above);
+    score_rows_above(problem_.X, problem_.tail, scratch_.weights, sample_, all_lanes(kLowest),
+                     scratch_.above);
     sampled_ = scratch_.above.scores;
   }
 
@@ -428,7 +430,7 @@ class WorkingSets {
       output.duals.rows.push_back(row.row);
       output.duals.values.push_back(row.a);
     }
-    scratch_.compact.assign(problem_.X, lane.rows);
+    scratch_.compact.assign(problem_.X, problem_.tail, lane.rows);
     const auto columns = scratch_.compact.columns();
     std::vector<FeatureId>& features = output.weights.features;
     features.assign(columns.begin(), columns.end());

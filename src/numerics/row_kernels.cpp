@@ -43,7 +43,47 @@ inline float log_of_one_plus(float e) {
   return 2.0F * s * (p * z + 1.0F);
 }
 
+// Sums go in turn to two vectors, as a single one would wait for each addition.
+struct RowSums {
+  Vec even = {};
+  Vec odd = {};
+};
+
+__attribute__((always_inline)) inline void add_entries(const FeatureId* columns,
+                                                       const float* values, std::int64_t size,
+                                                       const Vec* w, RowSums& sums) {
+  std::int64_t k = 0;
+  for (; k + 1 < size; k += 2) {
+    sums.even += values[k] * w[columns[k]];
+    sums.odd += values[k + 1] * w[columns[k + 1]];
+  }
+  if (k == size) return;
+  sums.even += values[k] * w[columns[k]];
+  std::swap(sums.even, sums.odd);  // so that the next entry goes to the other one
+}
+
 }  // namespace
+
+std::uint32_t dense_tail(const CsrView& X) {
+  constexpr std::uint32_t kFewest = 16;
+  std::uint32_t tail = X.num_rows() > 0 ? X.num_columns() : 0;
+  for (std::size_t i = 0; i < X.num_rows() && tail >= kFewest; ++i) {
+    const auto columns = X.row(i).columns;
+    // Columns ascend, so that the last n are those of the matrix if the first of them is.
+    const auto has_last = [&](std::uint32_t n) {
+      return columns[columns.size() - n] == X.num_columns() - n;
+    };
+    std::uint32_t least = 0;
+    std::uint32_t most = std::min(tail, static_cast<std::uint32_t>(columns.size()));
+    if (most > 0 && has_last(most)) least = most;
+    while (least < most) {
+      const std::uint32_t middle = least + (most - least + 1) / 2;
+      (has_last(middle) ? least : most) = has_last(middle) ? middle : middle - 1;
+    }
+    tail = least;
+  }
+  return tail >= kFewest ? tail : 0;
+}
 
 MARGROVE_MULTIVERSION
 void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores) {
@@ -54,20 +94,22 @@ void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> sco
   const Vec* const w = reinterpret_cast<const Vec*>(W.data());
   Vec* const result = reinterpret_cast<Vec*>(scores.data());
   for (std::size_t i = 0; i < num_rows; ++i) {
-    Vec even = {};
-    Vec odd = {};
-    std::int64_t k = pointers[i];
-    const std::int64_t end = pointers[i + 1];
-    for (; k + 1 < end; k += 2) {
-      even += values[k] * w[columns[k]];
-      odd += values[k + 1] * w[columns[k + 1]];
-    }
-    if (k < end) even += values[k] * w[columns[k]];
-    result[i] = even + odd;
+    RowSums sums;
+    add_entries(columns + pointers[i], values + pointers[i], pointers[i + 1] - pointers[i], w,
+                sums);
+    result[i] = sums.even + sums.odd;
   }
 }
 
 namespace {
+
+/// Whether a lane is above its threshold.
+__attribute__((always_inline)) inline bool any_above(const Vec& sum, const Vec& threshold) {
+  const auto is_above = sum > threshold;  // -1 per lane that is above
+  int any = 0;
+  for (std::size_t l = 0; l < kLanes; ++l) any |= is_above[l];
+  return any != 0;
+}
 
 // Writes the rows that are kept and their scores; returns their number.
 MARGROVE_MULTIVERSION
@@ -88,22 +130,54 @@ std::size_t score_chunk_above(const CsrView& X, std::span<const Lanes> W,
     __builtin_prefetch(columns + ahead);
     __builtin_prefetch(values + ahead);
     const std::uint32_t i = rows[r];
-    Vec even = {};
-    Vec odd = {};
-    std::int64_t k = pointers[i];
-    const std::int64_t end = pointers[i + 1];
-    for (; k + 1 < end; k += 2) {
-      even += values[k] * w[columns[k]];
-      odd += values[k + 1] * w[columns[k + 1]];
-    }
-    if (k < end) even += values[k] * w[columns[k]];
-    const Vec sum = even + odd;
-    const auto is_above = sum > threshold;  // -1 per lane that is above
-    int any = 0;
-    for (std::size_t l = 0; l < kLanes; ++l) any |= is_above[l];
+    RowSums sums;
+    add_entries(columns + pointers[i], values + pointers[i], pointers[i + 1] - pointers[i], w,
+                sums);
+    const Vec sum = sums.even + sums.odd;
     kept[found] = i;
     result[found] = sum;
-    found += any != 0 ? 1 : 0;
+    found += any_above(sum, threshold) ? 1 : 0;
+  }
+  return found;
+}
+
+// The same for rows with a tail, for which each weight is read once for several rows.
+MARGROVE_MULTIVERSION
+std::size_t score_tails_above(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
+                              std::span<const std::uint32_t> rows, const Lanes& thresholds,
+                              std::uint32_t* kept, Lanes* scores) {
+  constexpr std::size_t kTogether = 4;
+  const std::int64_t* const pointers = X.row_pointers().data();
+  const FeatureId* const columns = X.columns().data();
+  const float* const values = X.values().data();
+  const Vec* const w = reinterpret_cast<const Vec*>(W.data());
+  const Vec* const w_tail = w + W.size() - tail;
+  const Vec threshold = *reinterpret_cast<const Vec*>(&thresholds);
+  Vec* const result = reinterpret_cast<Vec*>(scores);
+  std::size_t found = 0;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kTogether) {
+    RowSums sums[kTogether];
+    const float* x[kTogether];
+    for (std::size_t m = 0; m < kTogether; ++m) {
+      const std::uint32_t i = rows[begin + m < rows.size() ? begin + m : begin];
+      x[m] = values + pointers[i + 1] - tail;
+      add_entries(columns + pointers[i], values + pointers[i], pointers[i + 1] - pointers[i] - tail,
+                  w, sums[m]);
+    }
+    std::uint32_t j = 0;
+    for (; j + 1 < tail; j += 2) {
+      for (std::size_t m = 0; m < kTogether; ++m) {
+        sums[m].even += x[m][j] * w_tail[j];
+        sums[m].odd += x[m][j + 1] * w_tail[j + 1];
+      }
+    }
+    for (std::size_t m = 0; m < kTogether && begin + m < rows.size(); ++m) {
+      if (j < tail) sums[m].even += x[m][j] * w_tail[j];
+      const Vec sum = sums[m].even + sums[m].odd;
+      kept[found] = rows[begin + m];
+      result[found] = sum;
+      found += any_above(sum, threshold) ? 1 : 0;
+    }
   }
   return found;
 }
@@ -364,7 +438,7 @@ void add_outer_products(std::span<const float> X, std::size_t num_columns,
   }
 }
 
-void score_rows_above(const CsrView& X, std::span<const Lanes> W,
+void score_rows_above(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
                       std::span<const std::uint32_t> rows, const Lanes& thresholds,
                       RowScores& above) {
   constexpr std::size_t kChunk = 512;
@@ -374,7 +448,9 @@ void score_rows_above(const CsrView& X, std::span<const Lanes> W,
   above.scores.clear();
   for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
     const auto chunk = rows.subspan(begin, std::min(kChunk, rows.size() - begin));
-    const std::size_t found = score_chunk_above(X, W, chunk, thresholds, kept, scores);
+    const std::size_t found = tail > 0
+                                  ? score_tails_above(X, tail, W, chunk, thresholds, kept, scores)
+                                  : score_chunk_above(X, W, chunk, thresholds, kept, scores);
     above.rows.insert(above.rows.end(), kept, kept + found);
     above.scores.insert(above.scores.end(), scores, scores + found);
   }

@@ -16,6 +16,10 @@ struct alignas(64) Lanes {
   float at[kLanes];
 };
 
+/// The number of last columns that every row has, as those of a block of vectors do; 0 if they are
+/// few. Kernels then read no column numbers of this tail. O(rows log columns).
+std::uint32_t dense_tail(const CsrView& X);
+
 // scores[i] = sum_j x_ij W[j]
 void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores);
 
@@ -76,7 +80,8 @@ struct RowScores {
 };
 // Those of `rows` whose score, as score_rows() computes it, is above thresholds[lane] for some
 // lane. The others are not written anywhere, so that a pass costs little beyond reading the rows.
-void score_rows_above(const CsrView& X, std::span<const Lanes> W,
+// `tail` is that of X, or 0.
+void score_rows_above(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
                       std::span<const std::uint32_t> rows, const Lanes& thresholds,
                       RowScores& above);
 

@@ -192,14 +192,14 @@ TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
       if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
     }
     RowScores above;
-    score_rows_above(X, W, rows, thresholds, above);
+    score_rows_above(X, 0, W, rows, thresholds, above);
     ASSERT_THAT(above.rows, ::testing::ElementsAreArray(expected));
     for (std::size_t k = 0; k < expected.size(); ++k) {
       EXPECT_THAT(above.scores[k].at, ::testing::ElementsAreArray(scores[expected[k]].at));
     }
   }
   RowScores none;
-  score_rows_above(X, W, {}, thresholds, none);
+  score_rows_above(X, 0, W, {}, thresholds, none);
   EXPECT_TRUE(none.rows.empty());
 }
 
