@@ -18,8 +18,8 @@
 // a parabola above the loss. Margins of a leaf's own rows begin far below zero, where the second
 // derivative is almost zero and steps would leave the region in which it is valid.
 //
-// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf. w is
-// needed only between the directions, and its two halves share the memory of zeta and p.
+// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf
+// (DirectionOrWeights).
 
 #include <algorithm>
 #include <atomic>
@@ -64,6 +64,24 @@ struct NewtonProblem {
   std::uint32_t num_nodes;
 };
 
+/// zeta and p while a direction is computed, and w between the directions, as a float32 in two
+/// halves: neither is needed while the other is, so they have the same memory.
+class DirectionOrWeights {
+ public:
+  explicit DirectionOrWeights(std::size_t size) : first_(size), second_(size) {}
+  std::span<BFloat16> zeta() { return first_; }
+  std::span<BFloat16> p() { return second_; }
+  LabelKernel::SplitChunk w() { return {first_, second_}; }
+  /// zeta = p = 0 in place of w.
+  void start_direction() {
+    std::ranges::fill(first_, BFloat16{});
+    std::ranges::fill(second_, BFloat16{});
+  }
+
+ private:
+  std::vector<BFloat16> first_, second_;
+};
+
 class JointNewton {
  public:
   JointNewton(const NewtonProblem& problem, NodePrecisionMatrix precision,
@@ -84,8 +102,11 @@ class JointNewton {
         costs_(row_costs(options.C, problem.row_weights, X_.num_rows())),
         intercepts_(X_, costs_, positives_, kernel_, std::move(free_path_sums)),
         z_(num_chunks_ * kChunkWidth * kernel_.num_rows(), 0.0F),
+        rho_(z_.size()),
+        s_(z_.size()),
+        h_(z_.size()),
+        memory_(z_.size()),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
     curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
@@ -142,12 +163,19 @@ class JointNewton {
   // ---- chunks of columns ----
 
   template <class Number>
-  std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
+  std::span<Number> chunk(std::span<Number> values, std::size_t c) const {
     const std::size_t size = kChunkWidth * kernel_.num_rows();
-    return std::span(values).subspan(c * size, size);
+    return values.subspan(c * size, size);
   }
-
-  LabelKernel::SplitChunk weights_chunk(std::size_t c) { return {chunk(zeta_, c), chunk(p_, c)}; }
+  template <class Number>
+  std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
+    return chunk(std::span(values), c);
+  }
+  std::span<BFloat16> zeta(std::size_t c) { return chunk(memory_.zeta(), c); }
+  std::span<BFloat16> p(std::size_t c) { return chunk(memory_.p(), c); }
+  LabelKernel::SplitChunk w(std::size_t c) {
+    return {chunk(memory_.w().high, c), chunk(memory_.w().low, c)};
+  }
 
   /// Sums task(chunk, scratch) over all chunks.
   template <class Task>
@@ -162,7 +190,7 @@ class JointNewton {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
           return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
-                              chunk(z_, c), weights_chunk(c), scratch.label);
+                              chunk(z_, c), w(c), scratch.label);
         });
   }
 
@@ -210,11 +238,10 @@ class JointNewton {
           narrow(static_cast<float>(h * std::log(own / others) / constant));
     }
     if (is_free()) return;
-    // z = rho - h (K^-1 + h)^-1 rho
+    // z = rho - h (K^-1 + h)^-1 rho, which the step leaves in p
     Scratch& scratch = scratch_[0];
-    kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
-                 scratch.label);
-    kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
+    step(0.0F, c, scratch);
+    kernel_.move(1.0F, p(c), chunk(z_, c), w(c), scratch.label);
   }
 
   // ---- blocks of sixteen leaves ----
@@ -241,15 +268,16 @@ class JointNewton {
   InterceptColumn intercept_column() {
     const std::size_t c = (X_.num_columns() - 1) / kChunkWidth;
     const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
-    const LabelKernel::SplitChunk w = weights_chunk(c);
-    return {
-        {w.high.subspan(f), w.low.subspan(f)}, chunk(z_, c).subspan(f), chunk(rho_, c).subspan(f)};
+    return {{w(c).high.subspan(f), w(c).low.subspan(f)},
+            chunk(z_, c).subspan(f),
+            chunk(rho_, c).subspan(f)};
   }
 
   double linearise_block(std::size_t b, Scratch& scratch) {
+    const LabelKernel::SplitChunk w = memory_.w();
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
-      read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kChunkWidth);
+      read_chunk(&w.high[at], &w.low[at], scratch.weights.data() + c * kChunkWidth);
     }
     score_rows(X_, scratch.weights, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
@@ -315,7 +343,7 @@ class JointNewton {
       if (!control_.proceed()) return 0.0;
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        read_chunk(p_.data() + block_begin(c, b),
+        read_chunk(&memory_.p()[block_begin(c, b)],
                    scratch.system.direction.data() + c * kChunkWidth);
       }
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
@@ -323,7 +351,7 @@ class JointNewton {
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kChunkWidth, p_.data() + block_begin(c, b));
+        write_chunk(product.data() + c * kChunkWidth, &memory_.p()[block_begin(c, b)]);
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
@@ -331,7 +359,8 @@ class JointNewton {
 
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
-    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), BFloat16{});
+    std::ranges::fill(s_, BFloat16{});
+    memory_.start_direction();
     double residual = step(0.0F);
     const double first = residual;
     double slope = 0;
@@ -352,18 +381,19 @@ class JointNewton {
   }
 
   double step(float length) {
-    return over_chunks([&](std::size_t c, Scratch& scratch) {
-      return kernel_.step(length, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c),
-                          chunk(h_, c), scratch.label);
-    });
+    return over_chunks([&](std::size_t c, Scratch& scratch) { return step(length, c, scratch); });
+  }
+
+  double step(float length, std::size_t c, Scratch& scratch) {
+    return kernel_.step(length, zeta(c), p(c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
+                        scratch.label);
   }
 
   LabelKernel::Products update_direction(float factor) {
     std::vector<LabelKernel::Products> parts(num_chunks_);
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
-      parts[c] =
-          kernel_.update_direction(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c),
-                                   chunk(p_, c), scratch_[static_cast<std::size_t>(worker)].label);
+      parts[c] = kernel_.update_direction(factor, p(c), chunk(rho_, c), zeta(c), p(c),
+                                          scratch_[static_cast<std::size_t>(worker)].label);
     });
     LabelKernel::Products products;
     for (const auto& part : parts) {
@@ -392,7 +422,8 @@ class JointNewton {
   /// The nodes' vectors over the caller's columns, feature-major.
   WeightMatrix weights() {
     // An assignment of {} would keep the memory.
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
+    for (auto* part : {&rho_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
+    memory_ = DirectionOrWeights(0);
     std::vector<Float8>().swap(curvatures_);
     const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
@@ -431,7 +462,8 @@ class JointNewton {
   std::vector<float> costs_;
   LeafIntercepts intercepts_;
   std::vector<float> z_;
-  std::vector<BFloat16> rho_, zeta_, p_, s_, h_;
+  std::vector<BFloat16> rho_, s_, h_;
+  DirectionOrWeights memory_;
   double regulariser_ = 0;
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
