@@ -64,24 +64,6 @@ struct NewtonProblem {
   std::uint32_t num_nodes;
 };
 
-/// zeta and p while a direction is computed, and w between the directions, as a float32 in two
-/// halves: neither is needed while the other is, so they have the same memory.
-class DirectionOrWeights {
- public:
-  explicit DirectionOrWeights(std::size_t size) : first_(size), second_(size) {}
-  std::span<BFloat16> zeta() { return first_; }
-  std::span<BFloat16> p() { return second_; }
-  LabelKernel::SplitChunk w() { return {first_, second_}; }
-  /// zeta = p = 0 in place of w.
-  void start_direction() {
-    std::ranges::fill(first_, BFloat16{});
-    std::ranges::fill(second_, BFloat16{});
-  }
-
- private:
-  std::vector<BFloat16> first_, second_;
-};
-
 class JointNewton {
  public:
   JointNewton(const NewtonProblem& problem, NodePrecisionMatrix precision,
@@ -97,16 +79,15 @@ class JointNewton {
         kernel_(std::move(precision)),
         positives_(
             rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
+        chunk_size_(kChunkWidth * kernel_.num_rows()),
         num_chunks_((X_.num_columns() + kChunkWidth - 1) / kChunkWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
         costs_(row_costs(options.C, problem.row_weights, X_.num_rows())),
         intercepts_(X_, costs_, positives_, kernel_, std::move(free_path_sums)),
-        z_(num_chunks_ * kChunkWidth * kernel_.num_rows(), 0.0F),
-        rho_(z_.size()),
-        s_(z_.size()),
-        h_(z_.size()),
-        memory_(z_.size()),
+        z_(num_chunks_ * chunk_size_, 0.0F),
+        shared_(num_chunks_, chunk_size_),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
+    for (auto* part : {&rho_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
     curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
@@ -163,18 +144,8 @@ class JointNewton {
   // ---- chunks of columns ----
 
   template <class Number>
-  std::span<Number> chunk(std::span<Number> values, std::size_t c) const {
-    const std::size_t size = kChunkWidth * kernel_.num_rows();
-    return values.subspan(c * size, size);
-  }
-  template <class Number>
   std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
-    return chunk(std::span(values), c);
-  }
-  std::span<BFloat16> zeta(std::size_t c) { return chunk(memory_.zeta(), c); }
-  std::span<BFloat16> p(std::size_t c) { return chunk(memory_.p(), c); }
-  LabelKernel::SplitChunk w(std::size_t c) {
-    return {chunk(memory_.w().high, c), chunk(memory_.w().low, c)};
+    return std::span(values).subspan(c * chunk_size_, chunk_size_);
   }
 
   /// Sums task(chunk, scratch) over all chunks.
@@ -190,7 +161,7 @@ class JointNewton {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
           return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
-                              chunk(z_, c), w(c), scratch.label);
+                              chunk(z_, c), shared_.w(c), scratch.label);
         });
   }
 
@@ -239,17 +210,14 @@ class JointNewton {
     }
     if (is_free()) return;
     // z = rho - h (K^-1 + h)^-1 rho, which the step leaves in p
-    Scratch& scratch = scratch_[0];
-    step(0.0F, c, scratch);
-    kernel_.move(1.0F, p(c), chunk(z_, c), w(c), scratch.label);
+    step(0.0F, c, scratch_[0]);
+    kernel_.move(1.0F, shared_.p(c), chunk(z_, c), shared_.w(c), scratch_[0].label);
   }
 
   // ---- blocks of sixteen leaves ----
 
   /// Where the block's part of a chunk begins.
-  std::size_t block_begin(std::size_t c, std::size_t b) const {
-    return (c * kernel_.num_rows() + b * kLanes) * kChunkWidth;
-  }
+  static std::size_t block_begin(std::size_t b) { return b * kLanes * kChunkWidth; }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
   /// have been optimised; returns the objective. Sets is_cut_ where there is no time for all
@@ -268,15 +236,15 @@ class JointNewton {
   InterceptColumn intercept_column() {
     const std::size_t c = (X_.num_columns() - 1) / kChunkWidth;
     const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
-    return {{w(c).high.subspan(f), w(c).low.subspan(f)},
+    return {{shared_.w(c).high.subspan(f), shared_.w(c).low.subspan(f)},
             chunk(z_, c).subspan(f),
             chunk(rho_, c).subspan(f)};
   }
 
   double linearise_block(std::size_t b, Scratch& scratch) {
-    const LabelKernel::SplitChunk w = memory_.w();
+    const std::size_t at = block_begin(b);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
-      const std::size_t at = block_begin(c, b);
+      const LabelKernel::SplitChunk w = shared_.w(c);
       read_chunk(&w.high[at], &w.low[at], scratch.weights.data() + c * kChunkWidth);
     }
     score_rows(X_, scratch.weights, scratch.scores);
@@ -299,9 +267,9 @@ class JointNewton {
     add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
-      const std::size_t at = block_begin(c, b);
-      write_residual(scratch.gradient.data() + c * kChunkWidth, z_.data() + at, rho_.data() + at);
-      write_chunk(diagonal.data() + c * kChunkWidth, h_.data() + at);
+      write_residual(scratch.gradient.data() + c * kChunkWidth, &chunk(z_, c)[at],
+                     &chunk(rho_, c)[at]);
+      write_chunk(diagonal.data() + c * kChunkWidth, &chunk(h_, c)[at]);
     }
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
@@ -341,17 +309,17 @@ class JointNewton {
   double multiply() {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       if (!control_.proceed()) return 0.0;
+      const std::size_t at = block_begin(b);
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        read_chunk(&memory_.p()[block_begin(c, b)],
-                   scratch.system.direction.data() + c * kChunkWidth);
+        read_chunk(&shared_.p(c)[at], scratch.system.direction.data() + c * kChunkWidth);
       }
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kChunkWidth, &memory_.p()[block_begin(c, b)]);
+        write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[at]);
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
@@ -360,7 +328,7 @@ class JointNewton {
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
     std::ranges::fill(s_, BFloat16{});
-    memory_.start_direction();
+    shared_.start_direction();
     double residual = step(0.0F);
     const double first = residual;
     double slope = 0;
@@ -385,15 +353,16 @@ class JointNewton {
   }
 
   double step(float length, std::size_t c, Scratch& scratch) {
-    return kernel_.step(length, zeta(c), p(c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
-                        scratch.label);
+    return kernel_.step(length, shared_.zeta(c), shared_.p(c), chunk(rho_, c), chunk(s_, c),
+                        chunk(h_, c), scratch.label);
   }
 
   LabelKernel::Products update_direction(float factor) {
     std::vector<LabelKernel::Products> parts(num_chunks_);
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
-      parts[c] = kernel_.update_direction(factor, p(c), chunk(rho_, c), zeta(c), p(c),
-                                          scratch_[static_cast<std::size_t>(worker)].label);
+      parts[c] =
+          kernel_.update_direction(factor, shared_.p(c), chunk(rho_, c), shared_.zeta(c),
+                                   shared_.p(c), scratch_[static_cast<std::size_t>(worker)].label);
     });
     LabelKernel::Products products;
     for (const auto& part : parts) {
@@ -423,7 +392,7 @@ class JointNewton {
   WeightMatrix weights() {
     // An assignment of {} would keep the memory.
     for (auto* part : {&rho_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
-    memory_ = DirectionOrWeights(0);
+    shared_ = DirectionOrWeights(0, 0);
     std::vector<Float8>().swap(curvatures_);
     const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
@@ -457,13 +426,13 @@ class JointNewton {
   CsrView X_;
   LabelKernel kernel_;
   std::vector<std::vector<std::uint32_t>> positives_;  // by target
-  std::size_t num_chunks_;
+  std::size_t chunk_size_, num_chunks_;
   std::size_t num_blocks_;
   std::vector<float> costs_;
   LeafIntercepts intercepts_;
   std::vector<float> z_;
   std::vector<BFloat16> rho_, s_, h_;
-  DirectionOrWeights memory_;
+  DirectionOrWeights shared_;
   double regulariser_ = 0;
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
