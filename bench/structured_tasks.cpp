@@ -55,7 +55,7 @@ void print_fit(const StructuredResult& result, double seconds, std::size_t examp
 RunControl curve_control(double start) {
   if (!std::getenv("MARGROVE_CURVE")) return RunControl();
   return RunControl([start](const Progress& p) {
-    if (p.unit != "" && p.done > 0) {
+    if (p.done > 0) {
       fmt::print(stderr, "curve {} {} cpu_s {:.2f} objective {:.4f} gap {:.5f}\n", p.stage, p.done,
                  cpu_seconds() - start, p.objective, p.relative_gap);
     }

@@ -28,7 +28,7 @@ class Reporter {
       if (!callback_.is_none()) {
         const nanobind::object answer =
             callback_("stage"_a = std::string(p.stage), "done"_a = p.done, "total"_a = p.total,
-                      "unit"_a = std::string(p.unit), "objective"_a = p.objective,
+                      "unit"_a = std::string(name_of(p.unit)), "objective"_a = p.objective,
                       "relative_gap"_a = p.relative_gap, "seconds"_a = p.seconds);
         if (false_ends_ && answer.ptr() == Py_False) return false;
       }

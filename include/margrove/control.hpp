@@ -35,14 +35,29 @@ std::string_view to_string(Stop stop);
 
 /// A report of long work while it runs. NaN stands for "not known".
 struct Progress {
+  /// What a report counts. Those in passes and rounds are of the iterations of a training, and with
+  /// their objectives they make the convergence curve of its model.
+  enum class Unit { passes, rounds, labels, rows, steps, widths, runs, trials, bytes };
+
   std::string_view stage;  // "flat-svm", "reading", ...
-  std::int64_t done = 0;   // in `unit`: labels, passes, rows
+  std::int64_t done = 0;   // in `unit`
   std::int64_t total = 0;  // in `unit`; 0: not known
-  std::string_view unit = "passes";
+  Unit unit = Unit::passes;
   double objective = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // since the control was made; filled in by RunControl
 };
+template <>
+inline constexpr auto kEnumNames<Progress::Unit> =
+    std::array{EnumName{Progress::Unit::passes, "passes"},
+               EnumName{Progress::Unit::rounds, "rounds"},
+               EnumName{Progress::Unit::labels, "labels"},
+               EnumName{Progress::Unit::rows, "rows"},
+               EnumName{Progress::Unit::steps, "steps"},
+               EnumName{Progress::Unit::widths, "widths"},
+               EnumName{Progress::Unit::runs, "runs"},
+               EnumName{Progress::Unit::trials, "trials"},
+               EnumName{Progress::Unit::bytes, "bytes of answers"}};
 
 /// Returns false to ask for an early end.
 using ProgressCallback = std::function<bool(const Progress&)>;

@@ -142,7 +142,7 @@ class Rows {
   const CsrView& numbers() const { return X_; }
   std::vector<std::string_view> documents() const;
   const RecordFields& fields() const { return *fields_; }  // of records only
-  /// The columns of the fields; null where they are not known.
+  /// The columns of the fields if the rows come from Examples, which know them; null otherwise.
   const RecordSelection* selection() const { return selection_; }
 
  private:

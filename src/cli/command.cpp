@@ -241,7 +241,7 @@ namespace {
 std::string json_line(const Progress& progress) {
   nlohmann::ordered_json line{{"stage", progress.stage}, {"done", progress.done}};
   if (progress.total > 0) line["total"] = progress.total;
-  line["unit"] = progress.unit;
+  line["unit"] = name_of(progress.unit);
   if (!std::isnan(progress.objective)) line["objective"] = progress.objective;
   if (!std::isnan(progress.relative_gap)) line["relative_gap"] = progress.relative_gap;
   line["seconds"] = progress.seconds;
@@ -278,7 +278,7 @@ void ProgressPrinter::show(const Progress& progress) {
   last_seconds_ = progress.seconds;
   std::string line = fmt::format("{}: {}", progress.stage, progress.done);
   if (progress.total > 0) line += fmt::format(" of {}", progress.total);
-  line += fmt::format(" {}", progress.unit);
+  line += fmt::format(" {}", name_of(progress.unit));
   if (!std::isnan(progress.objective)) {
     line += fmt::format(", objective {:.6g}", progress.objective);
   }

@@ -117,9 +117,7 @@ class Explain final : public Command {
   void explain_row(const ModelParts& model, CommandControl& control) const {
     const SentencePredictor* sentences = model.predictor->sentences();
     if (sentences != nullptr) {  // run() has refused those without explanations
-      require<InvalidOption>(options_.label.empty(),
-                             "option label is given, but the examples of method ", model.method,
-                             " are not rows");
+      require_no_label(model, options_);
       print_text(sentences->explain_sentence(arguments_.examples_path(model), row_, num_features(),
                                              control.run()));
       return;

@@ -200,7 +200,7 @@ class Predict final : public Command {
                       all += lines;
                       num_bytes += static_cast<std::int64_t>(lines.size());
                       return control.run().proceed(
-                          {.stage = "predict", .done = num_bytes, .unit = "bytes of answers"});
+                          {.stage = "predict", .done = num_bytes, .unit = Progress::Unit::bytes});
                     });
   }
 
@@ -223,7 +223,7 @@ class Predict final : public Command {
       control.run().proceed({.stage = "predict",
                              .done = static_cast<std::int64_t>(end),
                              .total = static_cast<std::int64_t>(X.num_rows()),
-                             .unit = "rows"});
+                             .unit = Progress::Unit::rows});
     }
   }
 

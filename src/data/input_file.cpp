@@ -277,7 +277,7 @@ bool LineBlocks::extend() {
 
 bool LineBlocks::may_proceed() const {
   if (questions_ == Questions::within_lines) return control_->proceed();
-  return control_->proceed({.stage = "reading", .unit = "rows"});
+  return control_->proceed({.stage = "reading", .unit = Progress::Unit::rows});
 }
 
 /// Reads until the block is longer than `old_size` bytes or the file is at its end.

@@ -164,8 +164,9 @@ void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
 
 bool report_rows(std::size_t num_rows, RunControl* control) {
   if (control == nullptr) return true;
-  return control->proceed(
-      {.stage = "reading", .done = static_cast<std::int64_t>(num_rows), .unit = "rows"});
+  return control->proceed({.stage = "reading",
+                           .done = static_cast<std::int64_t>(num_rows),
+                           .unit = Progress::Unit::rows});
 }
 
 }  // namespace margrove::detail

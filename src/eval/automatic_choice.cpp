@@ -101,7 +101,7 @@ class Search {
     return control_.proceed(Progress{.stage = "auto",
                                      .done = num_done_,
                                      .total = std::max(num_planned_, num_done_ + 1),
-                                     .unit = "trials"});
+                                     .unit = Progress::Unit::trials});
   }
 
   /// An estimate: refinement may need more or fewer.

@@ -61,7 +61,7 @@ TuningResult measure_points(const Method& method, const OptionValues& fixed,
     return control.proceed({.stage = "tune",
                             .done = done,
                             .total = static_cast<std::int64_t>(grid.size() * splits.size()),
-                            .unit = "runs"});
+                            .unit = Progress::Unit::runs});
   };
   for (std::size_t s = 0; s < splits.size(); ++s) {
     const SentenceSet::Chosen training = sentences.choose(splits[s].training);

@@ -35,7 +35,7 @@ bool can_shrink(std::size_t num_rows, std::size_t num_labels) {
 
 std::vector<Split> splits_of_all_rows(const LabelSets& labels, std::uint64_t seed) {
   const std::size_t n = labels.num_rows();
-  require(n >= 2, "automatic choice: there are ", n, " rows, but must be at least 2");
+  require(n >= 2, "a choice on held-out rows: there are ", n, " rows, but must be at least 2");
   if (n < kFewRows) return validation_folds(labels, kFoldsOfFewRows, seed);
   try {
     Split split = stratified_hold_out(labels, kHeldOut, seed);

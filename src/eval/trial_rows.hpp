@@ -1,5 +1,5 @@
 #pragma once
-// The rows on which the methods of an automatic choice are trained and measured.
+// The rows on which the methods of an automatic choice, or terms, are trained and measured.
 
 #include <map>
 #include <optional>

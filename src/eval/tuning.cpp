@@ -260,7 +260,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
     return control.proceed(Progress{.stage = "tune",
                                     .done = done,
                                     .total = static_cast<std::int64_t>(grid.size() * splits.size()),
-                                    .unit = "runs"});
+                                    .unit = Progress::Unit::runs});
   };
   for (const PointsOfRows& part : by_preprocessing(grid, preprocessing)) {
     std::vector<PreparedSplit> prepared(splits.size());

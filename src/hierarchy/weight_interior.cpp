@@ -447,7 +447,7 @@ WeightSolution InteriorPoint::run(double tolerance, int max_steps, RunControl& c
       best.stop = Stop::converged;
       break;
     }
-    if (!control.proceed({.stage = "node weights", .done = count, .unit = "steps"})) {
+    if (!control.proceed({.stage = "node weights", .done = count, .unit = Progress::Unit::steps})) {
       best.stop = control.stop_reason();
       break;
     }

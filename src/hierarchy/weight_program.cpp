@@ -199,8 +199,10 @@ WeightSolution DualNewton::run(double tolerance, int max_steps, RunControl& cont
       best.stop = Stop::converged;
       break;
     }
-    if (!control.proceed(
-            {.stage = "node weights", .done = step, .unit = "steps", .objective = value})) {
+    if (!control.proceed({.stage = "node weights",
+                          .done = step,
+                          .unit = Progress::Unit::steps,
+                          .objective = value})) {
       best.stop = control.stop_reason();
       break;
     }

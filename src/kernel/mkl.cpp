@@ -111,7 +111,7 @@ class MklAlternation {
     Progress progress{.stage = "mkl",
                       .done = round_,
                       .total = options_.max_rounds,
-                      .unit = "rounds",
+                      .unit = Progress::Unit::rounds,
                       .objective = now_.primal};
     if (std::isfinite(bound_)) progress.relative_gap = (now_.primal - bound_) / now_.primal;
     return control_.proceed(progress);

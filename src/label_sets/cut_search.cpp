@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace margrove::detail {
 namespace {
@@ -10,164 +11,80 @@ bool is_much_smaller(std::size_t num_left, std::size_t num_before) {
   return 10 * num_left <= 9 * num_before;
 }
 
-void close_upward(const LabelSetCore& core, std::vector<char>& nodes) {
-  nodes[0] = 1;
-  for (std::uint32_t k = core.size(); k-- > 0;) {
-    if (!nodes[k]) continue;
-    for (const auto p : core.parents[k]) nodes[p] = 1;
+std::uint32_t cheapest_terminal(const TerminalProblem& p, std::span<const char> keep,
+                                const CutAscent& ascent) {
+  std::uint32_t best = kNoNode;
+  double least = kInfiniteValue;
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    if (!keep[p.terminals[t]]) continue;
+    const double demand = ascent.demand_above(t);
+    if (demand >= least) continue;
+    least = demand;
+    best = p.terminals[t];
   }
+  return best;
+}
+
+// The node to branch on, at the bound of `ascent`. Of the nodes above terminals without demand it
+// is the one with the largest product of supply_above() and the logarithm of the number of
+// terminals below it, because either branch decides more terminals. `keep` marks the terminals not
+// dropped.
+std::uint32_t branching_node(const TerminalProblem& p, std::span<const char> keep, double tolerance,
+                             CutAscent& ascent) {
+  std::vector<std::uint32_t> num_below(p.size(), 0);  // terminals in `keep`
+  std::vector<char> has_free(p.size(), 0);            // one of them has no demand
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    if (!keep[p.terminals[t]]) continue;
+    const bool is_free = ascent.demand_above(t) <= tolerance;
+    for (const auto n : p.above[t]) {
+      ++num_below[n];
+      if (is_free) has_free[n] = 1;
+    }
+  }
+  if (p.needed && !ascent.any_completed()) {
+    return static_cast<std::uint32_t>(std::ranges::max_element(num_below) - num_below.begin());
+  }
+  std::uint32_t best = kNoNode;
+  double most = -1;
+  for (std::uint32_t n = 0; n < p.size(); ++n) {
+    if (!has_free[n] || p.is_required[n]) continue;
+    const double value = ascent.supply_above(n) * std::log2(1.0 + num_below[n]);
+    if (value <= most) continue;
+    most = value;
+    best = n;
+  }
+  return best == kNoNode ? cheapest_terminal(p, keep, ascent) : best;
 }
 
 }  // namespace
 
 CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branch_limit,
                                     const SearchGoal& goal) {
-  start(core, branch_limit, goal);
   double scale = 0;
   for (const double w : core.weight) scale += std::fabs(w);
-  tolerance_ = 1e-13 * scale;
-  alive_.assign(core.size(), 1);
-  take_core(*problems_[0]);
+  start(core, branch_limit, goal, 1e-13 * scale, -kInfiniteValue);
+  alive_.assign(2 * std::size_t{core.size()}, 1);
+  maker_.take_core(core, *problems_[0]);
   search(0);
-  selected_ = in_best_;
-  selected_.resize(core.size());
-  uses_reserve_.assign(core.size(), 0);
-  for (const auto t : best_) {
-    if (t >= core.size()) uses_reserve_[t - core.size()] = 1;
-  }
-  return {best_value_, bound(), left_bound_, num_branches_, !gave_up_};
+  return {best_.value(), bound(), left_bound_, num_branches_, !gave_up_};
 }
 
-void CutSearch::start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal) {
+void CutSearch::start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal,
+                      double tolerance, double least) {
   core_ = &core;
   branch_limit_ = branch_limit;
   goal_ = goal;
-  left_bound_ = -kInfinity;
-  root_bound_ = kInfinity;
+  left_bound_ = -kInfiniteValue;
+  root_bound_ = kInfiniteValue;
   num_branches_ = 0;
   gave_up_ = false;
-  best_value_ = -kInfinity;
-  best_.clear();
+  best_.start(core, goal, tolerance, least);
   taken_.clear();
   if (problems_.empty()) problems_.push_back(std::make_unique<TerminalProblem>());
 }
 
 double CutSearch::bound() const {
-  return std::max(gave_up_ ? std::max(left_bound_, root_bound_) : left_bound_, best_value_);
-}
-
-void TerminalProblem::clear() {
-  weight.clear();
-  is_terminal.clear();
-  is_required.clear();
-  origin.clear();
-  parents.clear();
-}
-
-void TerminalProblem::add(double node_weight, bool terminal, bool required,
-                          std::uint32_t node_origin) {
-  weight.push_back(node_weight);
-  is_terminal.push_back(terminal);
-  is_required.push_back(required);
-  origin.push_back(node_origin);
-  parents.end_row();
-}
-
-void CutSearch::take_core(TerminalProblem& p) {
-  const auto& core = *core_;
-  p.clear();
-  p.offset = core.weight[0];
-  p.needed = !core.grounded[0];
-  number_.assign(core.size(), kNoNode);
-  for (std::uint32_t k = 0; k < core.size(); ++k) {
-    if (k > 0) {
-      number_[k] = p.size();
-      for (const auto parent : core.parents[k]) p.parents.items.push_back(number_[parent]);
-      p.add(core.weight[k], core.grounded[k] != 0, false, k);
-    }
-    if (core.grounded[k] || core.reserve[k] == kNoReserve) continue;
-    if (k > 0) p.parents.items.push_back(number_[k]);
-    p.add(core.reserve[k], true, false, core.size() + k);
-  }
-  finish(p);
-}
-
-// to = the problem of the terminals in `keep` and the nodes above them, with the terminal `chosen`
-// (or kNoNode) and all nodes above it selected.
-void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> keep,
-                            std::uint32_t chosen, TerminalProblem& to) {
-  to.clear();
-  to.offset = from.offset;
-  to.needed = from.needed;
-  in_.assign(from.size(), 0);
-  mark_useful(from, keep);
-  for (std::size_t t = 0; t < from.terminals.size(); ++t) {
-    if (from.terminals[t] != chosen) continue;
-    for (const auto n : from.above[t]) in_[n] = 1;
-  }
-  if (chosen != kNoNode) {
-    taken_.push_back(from.origin[chosen]);
-    to.needed = false;
-  }
-  number_.assign(from.size(), kNoNode);
-  for (std::uint32_t n = 0; n < from.size(); ++n) {
-    if (in_[n]) to.offset += from.weight[n];
-    if (in_[n] || !useful_[n]) continue;
-    const std::size_t begin = to.parents.items.size();
-    for (const auto p : from.parents[n]) {
-      if (!in_[p]) to.parents.items.push_back(number_[p]);
-    }
-    const bool is_terminal = from.is_terminal[n] && keep[n];
-    if (is_terminal && from.weight[n] > 0 && to.parents.items.size() == begin) {
-      in_[n] = 1;  // a terminal worth > 0 with nothing above it
-      to.offset += from.weight[n];
-      to.needed = false;
-      taken_.push_back(from.origin[n]);
-      continue;
-    }
-    number_[n] = to.size();
-    to.add(from.weight[n], is_terminal, from.is_required[n] != 0, from.origin[n]);
-  }
-  finish(to);
-}
-
-// useful_ marks the terminals to keep and all nodes above them.
-void CutSearch::mark_useful(const TerminalProblem& p, std::span<const char> keep) {
-  useful_.assign(p.size(), 0);
-  for (const auto t : p.terminals) useful_[t] = keep[t];
-  for (std::uint32_t n = p.size(); n-- > 0;) {
-    if (!useful_[n]) continue;
-    for (const auto parent : p.parents[n]) useful_[parent] = 1;
-  }
-}
-
-// Appends A(n), n first.
-void CutSearch::append_above(const TerminalProblem& p, std::uint32_t n,
-                             std::vector<std::uint32_t>& nodes) {
-  ++now_;
-  std::size_t head = nodes.size();
-  nodes.push_back(n);
-  for (; head < nodes.size(); ++head) {
-    for (const auto parent : p.parents[nodes[head]]) {
-      if (stamp_[parent] == now_) continue;
-      stamp_[parent] = now_;
-      nodes.push_back(parent);
-    }
-  }
-}
-
-void CutSearch::finish(TerminalProblem& p) {
-  terminals_below_of_ = nullptr;
-  p.terminals.clear();
-  p.above.clear();
-  stamp_.assign(p.size(), 0);
-  now_ = 0;
-  for (std::uint32_t n = 0; n < p.size(); ++n) {
-    if (!p.is_terminal[n]) continue;
-    p.terminals.push_back(n);
-    append_above(p, n, p.above.items);
-    p.above.end_row();
-  }
+  return std::max(gave_up_ ? std::max(left_bound_, root_bound_) : left_bound_, best_.value());
 }
 
 // Searches problems_[depth] and updates the best label set. taken_ is the same afterwards.
@@ -176,11 +93,10 @@ void CutSearch::search(std::size_t depth) {
   ++num_branches_;
   for (bool is_new = true;; is_new = false) {
     const TerminalProblem& p = *problems_[depth];
-    chosen_.assign(p.terminals.size(), 0);
-    count_.assign(p.size(), 0);
+    local_search_.start(p);
     if (!p.needed) consider(p, p.offset);
     if (p.terminals.empty()) break;
-    if (is_new) improve(p);
+    if (is_new) consider(p, local_search_.improve());
     if (gave_up_ || num_branches_ > branch_limit_ || goal_.is_out_of_time()) {
       gave_up_ = true;
       break;
@@ -188,18 +104,20 @@ void CutSearch::search(std::size_t depth) {
     const std::size_t num_kept = drop(p, depth);
     if (num_kept == 0) break;
     if (!is_much_smaller(num_kept, p.terminals.size())) {
-      if (num_branches_ == 1) alive_ = nodes_of(p);
+      if (num_branches_ == 1) mark_alive(p);
       if (num_branches_ >= branch_limit_) {
         gave_up_ = true;
         break;
       }
-      if (const std::uint32_t num_parts = p.needed ? 1 : find_parts(p); num_parts > 1) {
-        search_parts(depth, num_parts);
+      std::vector<std::uint32_t> part_of;
+      if (const std::uint32_t num_parts = p.needed ? 1 : p.find_parts(keep_, part_of);
+          num_parts > 1) {
+        search_parts(depth, part_of, num_parts);
         break;
       }
       branch(depth);
     }
-    restrict_to(*problems_[depth], keep_, kNoNode, spare_);
+    maker_.restrict_to(*problems_[depth], keep_, kNoNode, spare_, taken_);
     std::swap(*problems_[depth], spare_);
   }
   taken_.resize(num_taken);
@@ -209,36 +127,33 @@ void CutSearch::search(std::size_t depth) {
 // left. keep_ marks those that are kept; returns how many. Cheap bounds come first, then the
 // uppermost and the lowest cuts.
 std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
+  using enum CutAscent::Side;
   struct Attempt {
     bool anew, by_pushes;
-    Side side;
+    CutAscent::Side side;
   };
-  constexpr Attempt kAttempts[] = {{true, false, Side::guided},
-                                   {false, true, Side::guided},
-                                   {true, true, Side::upper},
-                                   {true, true, Side::lower}};
+  constexpr Attempt kAttempts[] = {
+      {true, false, guided}, {false, true, guided}, {true, true, upper}, {true, true, lower}};
   keep_.assign(p.size(), 1);
-  active_.assign(p.size(), 1);
-  closure_.set_graph(p.parents);
+  ascent_.start(p, best_);
   std::size_t num_kept = p.terminals.size();
-  double upper = 0;
   for (const auto& attempt : kAttempts) {
-    side_ = attempt.side;
-    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_);
-    upper = ascend(p, upper, attempt.by_pushes);
-    improve_closure(p);
-    if (depth == 0) root_bound_ = std::min(root_bound_, upper);
-    upper_ = upper;
-    const double enough = best_value_ + allowance();
-    if (upper <= enough) {
-      left_bound_ = std::max(left_bound_, upper);
+    if (attempt.anew) upper_ = ascent_.bound_anew();
+    upper_ = ascent_.lower(upper_, attempt.side, attempt.by_pushes);
+    if (local_search_.choose([&](std::uint32_t n) { return ascent_.selected(n); })) {
+      consider(p, local_search_.improve());
+    }
+    if (depth == 0) root_bound_ = std::min(root_bound_, upper_);
+    const double enough = best_.enough();
+    if (upper_ <= enough) {
+      left_bound_ = std::max(left_bound_, upper_);
       return 0;
     }
     num_kept = 0;
     for (std::size_t t = 0; t < p.terminals.size(); ++t) {
       char& keep = keep_[p.terminals[t]];
       if (!keep) continue;
-      const double bound = upper - demand_above(p, t);
+      const double bound = upper_ - ascent_.demand_above(t);
       keep = bound > enough;
       if (!keep) left_bound_ = std::max(left_bound_, bound);
       num_kept += keep != 0;
@@ -248,130 +163,110 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   return num_kept;
 }
 
-// The bound on the label sets with terminal t is lower than the bound by this amount.
-double CutSearch::demand_above(const TerminalProblem& p, std::size_t t) const {
-  double demand = 0;
-  for (const auto n : p.above[t]) demand += closure_.demand(n);
-  return demand;
-}
-
-// improve() from the terminals of the closure.
-void CutSearch::improve_closure(const TerminalProblem& p) {
-  bool any = false;
-  count_.assign(p.size(), 0);
+// Searches the label sets with one of the nodes, and leaves in keep_ the terminals that may be
+// chosen without it.
+void CutSearch::branch(std::size_t depth) {
+  if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
+  const TerminalProblem& p = *problems_[depth];
+  TerminalProblem& with = *problems_[depth + 1];
+  const std::uint32_t n = branching_node(p, keep_, best_.tolerance(), ascent_);
+  // Twice what any label set may gain on the best one, so that rounding cannot make them equal. The
+  // empty set is worth the offset, which may exceed the bound where a terminal is needed.
+  const double most = p.needed ? std::max(upper_, p.offset) : upper_;
+  const double price = 2 * (most - best_.value());
+  std::vector<char> keep = keep_;
+  const std::size_t num_taken = taken_.size();
+  maker_.restrict_to(p, keep, p.is_terminal[n] ? n : kNoNode, with, taken_);
+  if (!p.is_terminal[n]) {
+    // Label sets without n, and the empty one, are now worth less than the best one.
+    const std::uint32_t number = maker_.number_of(n);
+    with.weight[number] += price;
+    with.offset -= price;
+    with.is_required[number] = 1;
+    with.needed = false;
+  }
+  search(depth + 1);
+  taken_.resize(num_taken);
   for (std::size_t t = 0; t < p.terminals.size(); ++t) {
-    chosen_[t] = closure_.selected(p.terminals[t]);
-    if (!chosen_[t]) continue;
-    any = true;
-    for (const auto n : p.above[t]) ++count_[n];
+    if (std::ranges::count(p.above[t], n) > 0) keep[p.terminals[t]] = 0;
   }
-  if (any) improve(p);
+  keep_ = std::move(keep);
+  if (!gave_up_) ++num_branches_;
 }
 
-// The nodes of the core that are in p or taken, and all above them.
-std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
-  std::vector<char> nodes(core_->size(), 0);
-  const auto add = [&](std::uint32_t origin) {
-    nodes[origin >= core_->size() ? origin - core_->size() : origin] = 1;
-  };
-  for (const auto origin : p.origin) add(origin);
-  for (const auto origin : taken_) add(origin);
-  close_upward(*core_, nodes);
-  return nodes;
-}
-
-// The weight of the nodes in A(t) that have `count` chosen terminals below them.
-double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const {
-  double sum = 0;
-  for (const auto n : p.above[t]) {
-    if (count_[n] == count) sum += p.weight[n];
-  }
-  return sum;
-}
-
-// The change of the value when t is removed (if it is chosen) or added.
-double CutSearch::gain(const TerminalProblem& p, std::size_t t) const {
-  return chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
-}
-
-// Local search from chosen_ and count_: removes or adds single terminals while that raises the
-// value.
-void CutSearch::improve(const TerminalProblem& p) {
-  std::size_t num_chosen = 0;
-  for (const char c : chosen_) num_chosen += c != 0;
-  gain_.resize(p.terminals.size());
-  for (std::size_t t = 0; t < p.terminals.size(); ++t) gain_[t] = gain(p, t);
-  for (int step = 0; step < 200; ++step) {
-    std::size_t best = p.terminals.size();
-    double best_gain = 0;
-    for (std::size_t t = 0; t < p.terminals.size(); ++t) {
-      if (chosen_[t] && num_chosen == 1 && p.needed) continue;
-      const bool forced = p.needed && num_chosen == 0;
-      if ((forced && best == p.terminals.size()) || gain_[t] > best_gain) {
-        best = t;
-        best_gain = gain_[t];
-      }
-    }
-    if (best == p.terminals.size()) break;
-    if (chosen_[best])
-      --num_chosen;
-    else
-      ++num_chosen;
-    flip(p, best);
-  }
-  if (p.needed && num_chosen == 0) return;
-  double value = p.offset;
+// Solves a problem whose parts share no node, one part after the other, the smallest first, as long
+// as all parts together may be worth more than the best label set.
+void CutSearch::search_parts(std::size_t depth, std::span<const std::uint32_t> part_of,
+                             std::uint32_t num_parts) {
+  const TerminalProblem& p = *problems_[depth];
+  std::vector<double> upper(num_parts, 0.0);
+  std::vector<std::uint32_t> size(num_parts, 0), order(num_parts);
   for (std::uint32_t n = 0; n < p.size(); ++n) {
-    if (count_[n] > 0) value += p.weight[n];
+    if (part_of[n] == kNoNode) continue;
+    upper[part_of[n]] += ascent_.supply(n);
+    ++size[part_of[n]];
   }
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size[a] < size[b]; });
+  double bound = std::accumulate(upper.begin(), upper.end(), p.offset);
+  double value = p.offset, slack = best_.allowance();
+  std::size_t size_left = std::accumulate(size.begin(), size.end(), std::size_t{0});
+  std::vector<char> in_set(2 * std::size_t{core_->size()}, 0), keep(p.size(), 0);
+  bool gave_up = false;
+  for (const auto part : order) {
+    const double enough = best_.enough();
+    const double part_slack = slack * size[part] / static_cast<double>(size_left);
+    const double others = bound - upper[part];
+    Outcome found{0.0, upper[part], 0.0, 0, false};
+    if (num_branches_ < branch_limit_) {
+      for (const auto t : p.terminals) keep[t] = keep_[t] && part_of[t] == part;
+      found = search_part(p, keep, enough - others - part_slack, part_slack);
+      for (const auto origin : parts_search_->best_.terminals()) in_set[origin] = 1;
+    }
+    bound = others + found.bound;
+    if (bound <= enough) {
+      value = -kInfiniteValue;
+      gave_up = false;
+      break;
+    }
+    gave_up = gave_up || !found.proven;
+    value += found.value;
+    slack -= std::min(slack, found.bound - found.value);
+    size_left -= size[part];
+  }
+  local_search_.choose([&](std::uint32_t n) { return in_set[p.origin[n]] != 0; });
   consider(p, value);
+  if (depth == 0) root_bound_ = std::min(root_bound_, bound);
+  if (gave_up) {
+    gave_up_ = true;
+  } else {
+    left_bound_ = std::max(left_bound_, bound);
+  }
 }
 
-// Removes or adds t and updates chosen_, count_ and gain_.
-void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
-  if (terminals_below_of_ != &p) find_terminals_below(p);
-  chosen_[t] = !chosen_[t];
-  changed_.assign(1, static_cast<std::uint32_t>(t));
-  for (const auto n : p.above[t]) chosen_[t] ? ++count_[n] : --count_[n];
-  // The terminals that would be the first, or are the only one, below n may have changed.
-  for (const auto n : p.above[t]) {
-    const std::uint32_t before = chosen_[t] ? count_[n] - 1 : count_[n] + 1;
-    const bool of_chosen = std::max(before, count_[n]) == 2;
-    if (std::max(before, count_[n]) > 2) continue;
-    for (const std::uint32_t other : terminals_below_[n]) {
-      if ((chosen_[other] != 0) == of_chosen) changed_.push_back(other);
-    }
-  }
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  for (const auto other : changed_) gain_[other] = gain(p, other);
+// The best set of terminals in `keep`, those of a part, if it is worth more than max(floor, 0),
+// otherwise the empty set.
+CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::span<const char> keep,
+                                          double floor, double slack) {
+  if (!parts_search_) parts_search_ = std::make_unique<CutSearch>();
+  CutSearch& search = *parts_search_;
+  const double least = std::max(0.0, floor);
+  search.start(*core_, branch_limit_ - num_branches_, {.gap = slack, .control = goal_.control},
+               best_.tolerance(), least);
+  TerminalProblem& alone = *search.problems_[0];
+  search.maker_.restrict_to(p, keep, kNoNode, alone, search.taken_);
+  alone.offset -= p.offset;
+  search.search(0);
+  num_branches_ += search.num_branches_;
+  const double value = search.best_.value() > least ? search.best_.value() : 0.0;
+  return {value, search.bound(), 0.0, search.num_branches_, !search.gave_up_};
 }
 
-void CutSearch::find_terminals_below(const TerminalProblem& p) {
-  terminals_below_of_ = &p;
-  terminals_below_.items.resize(p.above.items.size());
-  const auto pairs = [&](const auto& visit) {
-    for (std::uint32_t t = 0; t < p.above.size(); ++t) {
-      for (const auto n : p.above[t]) visit(n, t);
-    }
-  };
-  group_by_key(p.size(), pairs, terminals_below_.pointers,
-               [&](std::size_t place, std::uint32_t t) { terminals_below_.items[place] = t; });
-}
-
-void CutSearch::consider(const TerminalProblem& p, double value) {
-  if (value <= best_value_) return;
-  best_value_ = value;
-  best_ = taken_;
-  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
-    if (chosen_[t]) best_.push_back(p.origin[p.terminals[t]]);
-  }
-  in_best_.assign(2 * std::size_t{core_->size()}, 0);
-  for (const auto t : best_) {
-    in_best_[t] = 1;
-    if (t >= core_->size()) in_best_[t - core_->size()] = 1;
-  }
-  close_upward(*core_, in_best_);
+// alive_ = the nodes of the core that are in p or taken, and all above them.
+void CutSearch::mark_alive(const TerminalProblem& p) {
+  alive_.assign(2 * std::size_t{core_->size()}, 0);
+  mark_origins(*core_, p.origin, alive_);
+  mark_origins(*core_, taken_, alive_);
 }
 
 }  // namespace margrove::detail

@@ -12,14 +12,13 @@
 //                child that no other node can use.
 //   reserve      the price, at most 0, of completing a node by children that serve no other node.
 //   terminal     a node that may be the lowest of a label set: a grounded node, or a reserve taken
-//                as a node of its own (TerminalProblem in cut_search.hpp). A label set is given by
-//                its terminals.
+//                as a node of its own (TerminalProblem in terminal_problem.hpp). A label set is
+//                given by its terminals.
 //   cut          a set of nodes that separates a node from the terminals below it: a label set with
 //                the node has a node of the cut.
 //   supply       what is left of a node's weight > 0 in the flow of a maximum closure;
 //   demand       what is left of the cost of a node's weight < 0. If the demand of the nodes in
-//   A(t)
-//                sums to d, label sets with terminal t are worth at most the bound less d.
+//                A(t) sums to d, label sets with terminal t are worth at most the bound less d.
 
 #include <cstdint>
 #include <limits>
@@ -30,7 +29,8 @@
 
 namespace margrove::detail {
 
-inline constexpr double kNoReserve = -std::numeric_limits<double>::infinity();
+inline constexpr double kInfiniteValue = std::numeric_limits<double>::infinity();
+inline constexpr double kNoReserve = -kInfiniteValue;
 inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
 
 /// maximise  sum_k z_k weight_k + sum_{k not grounded} u_k reserve_k

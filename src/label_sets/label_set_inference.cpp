@@ -80,7 +80,7 @@ class LabelSetInference::Impl {
     for (std::size_t n = 0; n < z.size(); ++n)
       z[n] = s.selected[hierarchy_.class_of[n]] ? 1.0 : 0.0;
   }
-  bool spread_fractions(Scratch& s, std::span<double> z) const;
+  bool spread_fractions(const Scratch& s, std::span<double> z) const;
 
  private:
   std::span<const Index> parents(Index k) const { return hierarchy_.parents[k]; }
@@ -309,20 +309,20 @@ double LabelSetInference::Impl::collect(std::span<const double> scores, const Sc
   return score;
 }
 
-// Extends z of the core to all nodes. Returns whether every z is 0 or 1.
-bool LabelSetInference::Impl::spread_fractions(Scratch& s, std::span<double> z) const {
-  s.reserve.assign(size(), 0.0);  // the fractions, by compact node
+// Extends z of s.program to all nodes. Returns whether every z is 0 or 1.
+bool LabelSetInference::Impl::spread_fractions(const Scratch& s, std::span<double> z) const {
+  std::vector<double> fraction(size(), 0.0);  // z of compact nodes
   for (Index k = 0; k < s.core.size(); ++k) {
     const Index node = s.node_of_core[k];
-    s.reserve[node] = s.program.z[k];
-    if (s.program.u[k] > 0) s.reserve[s.reserve_child[node]] = s.program.u[k];
+    fraction[node] = s.program.z[k];
+    if (s.program.u[k] > 0) fraction[s.reserve_child[node]] = s.program.u[k];
   }
   for (Index k = 1; k < size(); ++k) {
-    if (s.status[k] == NodeStatus::follows) s.reserve[k] = s.reserve[parents(k)[0]];
+    if (s.status[k] == NodeStatus::follows) fraction[k] = fraction[parents(k)[0]];
   }
   bool integral = true;
   for (NodeId n = 0; n < num_nodes(); ++n) {
-    z[n] = s.reserve[hierarchy_.class_of[n]];
+    z[n] = fraction[hierarchy_.class_of[n]];
     integral = integral && (z[n] == 0.0 || z[n] == 1.0);
   }
   return integral;

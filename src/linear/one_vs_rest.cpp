@@ -335,7 +335,7 @@ class Training {
   }
 
   void report(const BinaryFit& fit) {
-    Progress progress{.stage = "one-vs-rest", .unit = "labels"};
+    Progress progress{.stage = "one-vs-rest", .unit = Progress::Unit::labels};
     progress.done = ++done_;
     progress.total = num_labels_;
     progress.objective = fit.primal;

@@ -6,7 +6,8 @@ namespace margrove {
 
 void ConvergenceCurve::add(const Progress& progress) {
   // Reports in other units are those of trainings with parts of their own, such as labels.
-  const bool is_pass = progress.unit == "passes" || progress.unit == "rounds";
+  const bool is_pass =
+      progress.unit == Progress::Unit::passes || progress.unit == Progress::Unit::rounds;
   if (!is_pass || !std::isfinite(progress.objective)) return;
   const auto pass = static_cast<int>(progress.done);
   if (last_ && pass <= last_->pass) {  // another training begins

@@ -232,7 +232,8 @@ class Search {
     if (plan_.tuning_rows.size() == plan_.data.X.num_rows()) {
       choice.gap = gap_of(mean.K, targets_, choice.fit, executor_, control_);
     }
-    Progress progress{.stage = KernelRidgeOptions::kMethod, .done = ++tried_, .unit = "widths"};
+    Progress progress{
+        .stage = KernelRidgeOptions::kMethod, .done = ++tried_, .unit = Progress::Unit::widths};
     progress.total = std::ssize(plan_.widths);
     progress.objective = choice.precision;
     control_.proceed(progress);

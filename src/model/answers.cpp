@@ -125,6 +125,12 @@ void require_explainable(const ModelParts& model, const CsrView& X, LabelId labe
                          "', which has no score, because the model never predicts it");
 }
 
+void require_no_label(const ModelParts& model, const ExplainOptions& options) {
+  require<InvalidOption>(options.label.empty(),
+                         "option label is given, but the examples of method ", model.method,
+                         " are not rows");
+}
+
 std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,
                                 const AnswerOptions& options, const CsrView& X,
                                 Executor& executor) {

@@ -75,6 +75,8 @@ struct Answer {
 
 /// Throws InvalidOption naming the option label if row 0 of X has no score of the label.
 void require_explainable(const ModelParts& model, const CsrView& X, LabelId label);
+/// Throws InvalidOption if a label is asked for, which no model of sentences explains.
+void require_no_label(const ModelParts& model, const ExplainOptions& options);
 
 /// One answer per row of X, which is preprocessed, for options that check() accepts. `hierarchy`,
 /// that of the model, is needed with min_confidence and may be null otherwise. The same bits for

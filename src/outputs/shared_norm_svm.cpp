@@ -62,7 +62,7 @@ class SharedNormAlternation {
       progress.stage = "shared-norm";
       progress.done = round;
       progress.total = options_.max_rounds;
-      progress.unit = "rounds";
+      progress.unit = Progress::Unit::rounds;
       progress.objective = state.primal;
       progress.relative_gap = fit.relative_gap;
       if (!control_.proceed(progress)) break;

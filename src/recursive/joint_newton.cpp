@@ -18,8 +18,8 @@
 // a parabola above the loss. Margins of a leaf's own rows begin far below zero, where the second
 // derivative is almost zero and steps would leave the region in which it is valid.
 //
-// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf. w is
-// needed only between the directions, and its two halves share the memory of zeta and p.
+// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf
+// (DirectionOrWeights).
 
 #include <algorithm>
 #include <atomic>
@@ -79,13 +79,15 @@ class JointNewton {
         kernel_(std::move(precision)),
         positives_(
             rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
+        chunk_size_(kChunkWidth * kernel_.num_rows()),
         num_chunks_((X_.num_columns() + kChunkWidth - 1) / kChunkWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
         costs_(row_costs(options.C, problem.row_weights, X_.num_rows())),
         intercepts_(X_, costs_, positives_, kernel_, std::move(free_path_sums)),
-        z_(num_chunks_ * kChunkWidth * kernel_.num_rows(), 0.0F),
+        z_(num_chunks_ * chunk_size_, 0.0F),
+        shared_(num_chunks_, chunk_size_),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
+    for (auto* part : {&rho_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
     curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
@@ -143,11 +145,8 @@ class JointNewton {
 
   template <class Number>
   std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
-    const std::size_t size = kChunkWidth * kernel_.num_rows();
-    return std::span(values).subspan(c * size, size);
+    return std::span(values).subspan(c * chunk_size_, chunk_size_);
   }
-
-  LabelKernel::SplitChunk weights_chunk(std::size_t c) { return {chunk(zeta_, c), chunk(p_, c)}; }
 
   /// Sums task(chunk, scratch) over all chunks.
   template <class Task>
@@ -162,7 +161,7 @@ class JointNewton {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
           return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
-                              chunk(z_, c), weights_chunk(c), scratch.label);
+                              chunk(z_, c), shared_.w(c), scratch.label);
         });
   }
 
@@ -210,19 +209,15 @@ class JointNewton {
           narrow(static_cast<float>(h * std::log(own / others) / constant));
     }
     if (is_free()) return;
-    // z = rho - h (K^-1 + h)^-1 rho
-    Scratch& scratch = scratch_[0];
-    kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
-                 scratch.label);
-    kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
+    // z = rho - h (K^-1 + h)^-1 rho, which the step leaves in p
+    step(0.0F, c, scratch_[0]);
+    kernel_.move(1.0F, shared_.p(c), chunk(z_, c), shared_.w(c), scratch_[0].label);
   }
 
   // ---- blocks of sixteen leaves ----
 
   /// Where the block's part of a chunk begins.
-  std::size_t block_begin(std::size_t c, std::size_t b) const {
-    return (c * kernel_.num_rows() + b * kLanes) * kChunkWidth;
-  }
+  static std::size_t block_begin(std::size_t b) { return b * kLanes * kChunkWidth; }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
   /// have been optimised; returns the objective. Sets is_cut_ where there is no time for all
@@ -241,15 +236,16 @@ class JointNewton {
   InterceptColumn intercept_column() {
     const std::size_t c = (X_.num_columns() - 1) / kChunkWidth;
     const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
-    const LabelKernel::SplitChunk w = weights_chunk(c);
-    return {
-        {w.high.subspan(f), w.low.subspan(f)}, chunk(z_, c).subspan(f), chunk(rho_, c).subspan(f)};
+    return {{shared_.w(c).high.subspan(f), shared_.w(c).low.subspan(f)},
+            chunk(z_, c).subspan(f),
+            chunk(rho_, c).subspan(f)};
   }
 
   double linearise_block(std::size_t b, Scratch& scratch) {
+    const std::size_t at = block_begin(b);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
-      const std::size_t at = block_begin(c, b);
-      read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kChunkWidth);
+      const LabelKernel::SplitChunk w = shared_.w(c);
+      read_chunk(&w.high[at], &w.low[at], scratch.weights.data() + c * kChunkWidth);
     }
     score_rows(X_, scratch.weights, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
@@ -271,9 +267,9 @@ class JointNewton {
     add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
-      const std::size_t at = block_begin(c, b);
-      write_residual(scratch.gradient.data() + c * kChunkWidth, z_.data() + at, rho_.data() + at);
-      write_chunk(diagonal.data() + c * kChunkWidth, h_.data() + at);
+      write_residual(scratch.gradient.data() + c * kChunkWidth, &chunk(z_, c)[at],
+                     &chunk(rho_, c)[at]);
+      write_chunk(diagonal.data() + c * kChunkWidth, &chunk(h_, c)[at]);
     }
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
@@ -313,17 +309,17 @@ class JointNewton {
   double multiply() {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       if (!control_.proceed()) return 0.0;
+      const std::size_t at = block_begin(b);
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        read_chunk(p_.data() + block_begin(c, b),
-                   scratch.system.direction.data() + c * kChunkWidth);
+        read_chunk(&shared_.p(c)[at], scratch.system.direction.data() + c * kChunkWidth);
       }
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kChunkWidth, p_.data() + block_begin(c, b));
+        write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[at]);
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
@@ -331,7 +327,8 @@ class JointNewton {
 
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
-    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), BFloat16{});
+    std::ranges::fill(s_, BFloat16{});
+    shared_.start_direction();
     double residual = step(0.0F);
     const double first = residual;
     double slope = 0;
@@ -352,18 +349,20 @@ class JointNewton {
   }
 
   double step(float length) {
-    return over_chunks([&](std::size_t c, Scratch& scratch) {
-      return kernel_.step(length, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c),
-                          chunk(h_, c), scratch.label);
-    });
+    return over_chunks([&](std::size_t c, Scratch& scratch) { return step(length, c, scratch); });
+  }
+
+  double step(float length, std::size_t c, Scratch& scratch) {
+    return kernel_.step(length, shared_.zeta(c), shared_.p(c), chunk(rho_, c), chunk(s_, c),
+                        chunk(h_, c), scratch.label);
   }
 
   LabelKernel::Products update_direction(float factor) {
     std::vector<LabelKernel::Products> parts(num_chunks_);
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
       parts[c] =
-          kernel_.update_direction(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c),
-                                   chunk(p_, c), scratch_[static_cast<std::size_t>(worker)].label);
+          kernel_.update_direction(factor, shared_.p(c), chunk(rho_, c), shared_.zeta(c),
+                                   shared_.p(c), scratch_[static_cast<std::size_t>(worker)].label);
     });
     LabelKernel::Products products;
     for (const auto& part : parts) {
@@ -392,7 +391,8 @@ class JointNewton {
   /// The nodes' vectors over the caller's columns, feature-major.
   WeightMatrix weights() {
     // An assignment of {} would keep the memory.
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
+    for (auto* part : {&rho_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
+    shared_ = DirectionOrWeights(0, 0);
     std::vector<Float8>().swap(curvatures_);
     const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
@@ -426,12 +426,13 @@ class JointNewton {
   CsrView X_;
   LabelKernel kernel_;
   std::vector<std::vector<std::uint32_t>> positives_;  // by target
-  std::size_t num_chunks_;
+  std::size_t chunk_size_, num_chunks_;
   std::size_t num_blocks_;
   std::vector<float> costs_;
   LeafIntercepts intercepts_;
   std::vector<float> z_;
-  std::vector<BFloat16> rho_, zeta_, p_, s_, h_;
+  std::vector<BFloat16> rho_, s_, h_;
+  DirectionOrWeights shared_;
   double regulariser_ = 0;
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;

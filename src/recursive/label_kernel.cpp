@@ -38,20 +38,19 @@ using Entry = NarrowFactor::Entry;
 
 // sums = L^-1 sums; returns the sum of sums^2 / D
 MARGROVE_MULTIVERSION
-double sum_below(const std::uint32_t* begin, const Entry* entries, const float* pivots,
-                 std::size_t count, float* sums) {
+double sum_below(const NarrowFactor& factor, float* sums) {
   double value = 0;
-  for (std::size_t n = 0; n < count; ++n) {
+  for (std::size_t n = 0; n < factor.pivots.size(); ++n) {
     const float* own = sums + n * kWidth;
     float squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (std::size_t f = 0; f < kWidth; ++f) squares += own[f] * own[f];
-    value += squares / pivots[n];
-    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
-      const float lower = entries[a].lower;
-      float* into = sums + entries[a].row * kWidth;
+    value += squares / factor.pivots[n];
+    for (std::uint32_t a = factor.begin[n]; a < factor.begin[n + 1]; ++a) {
+      const Entry& i = factor.entries[a];
+      float* above = sums + i.row * kWidth;
 #pragma omp simd
-      for (std::size_t f = 0; f < kWidth; ++f) into[f] -= lower * own[f];
+      for (std::size_t f = 0; f < kWidth; ++f) above[f] -= i.lower * own[f];
     }
   }
   return value;
@@ -59,78 +58,86 @@ double sum_below(const std::uint32_t* begin, const Entry* entries, const float* 
 
 // x = (D L')^-1 x
 MARGROVE_MULTIVERSION
-void sum_above(const std::uint32_t* begin, const Entry* entries, const float* pivots,
-               std::size_t count, float* x) {
-  for (std::size_t n = count; n-- > 0;) {
-    const float inverse = 1.0F / pivots[n];
+void sum_above(const NarrowFactor& factor, float* x) {
+  for (std::size_t n = factor.pivots.size(); n-- > 0;) {
+    const float inverse = 1.0F / factor.pivots[n];
     float* own = x + n * kWidth;
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) own[f] *= inverse;
-    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
-      const float lower = entries[a].lower;
-      const float* from = x + entries[a].row * kWidth;
+    for (std::uint32_t a = factor.begin[n]; a < factor.begin[n + 1]; ++a) {
+      const Entry& i = factor.entries[a];
+      const float* above = x + i.row * kWidth;
 #pragma omp simd
-      for (std::size_t f = 0; f < kWidth; ++f) own[f] -= lower * from[f];
+      for (std::size_t f = 0; f < kWidth; ++f) own[f] -= i.lower * above[f];
     }
   }
 }
 
-inline const float* change_of(const Entry& entry, const float* changes) {
+// Row i of the column that is eliminated: l_i of L, c_i, and e_i for each right-hand side.
+struct ColumnEntry {
+  float l, c;
+  const float* e;
+};
+
+inline ColumnEntry column_entry(const Entry& entry, float D, const float* changes) {
   static constexpr float kZero[kWidth] = {};
-  return entry.change == NarrowFactor::kNone ? kZero : changes + entry.change * kWidth;
+  return {entry.lower, entry.lower * D,
+          entry.change == NarrowFactor::kNone ? kZero : changes + entry.change * kWidth};
 }
 
-// information = (Q + diag A)^-1 information; A is lost. Changes must be zero.
+// Eliminates the nodes of (Q + diag A) x = b, from the leaves to the roots: b loses what lies below
+// each node, 1 / (D + A) is written over A, and e to changes, which must be zero.
 MARGROVE_MULTIVERSION
-void solve_with_diagonal(const std::uint32_t* begin, const Entry* entries, const float* pivots,
-                         const std::uint32_t* updates, std::size_t count, float* precision,
-                         float* information, float* changes) {
-  for (std::size_t n = 0; n < count; ++n) {
-    float* A = precision + n * kWidth;
-    const float* b = information + n * kWidth;
-    const float pivot = pivots[n];
-    float rest[kWidth];
-    float inverse[kWidth];
+void eliminate_with_diagonal(const NarrowFactor& factor, float* A, float* b, float* changes) {
+  const std::uint32_t* update = factor.updates.data();
+  for (std::size_t n = 0; n < factor.pivots.size(); ++n) {
+    const float D = factor.pivots[n];
+    float* A_n = A + n * kWidth;
+    const float* b_n = b + n * kWidth;
+    float inverse[kWidth];  // 1 / (D + A)
+    float share[kWidth];    // A / (D + A)
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
-      inverse[f] = 1.0F / (pivot + A[f]);
-      rest[f] = A[f] * inverse[f];
-      A[f] = inverse[f];
+      inverse[f] = 1.0F / (D + A_n[f]);
+      share[f] = A_n[f] * inverse[f];
+      A_n[f] = inverse[f];
     }
-    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
-      const Entry& entry = entries[a];
-      const float c = entry.lower * pivot;
-      const float* e = change_of(entry, changes);
-      float* above_A = precision + entry.row * kWidth;
-      float* above_b = information + entry.row * kWidth;
+    for (std::uint32_t row = factor.begin[n]; row < factor.begin[n + 1]; ++row) {
+      const auto i = column_entry(factor.entries[row], D, changes);
+      float* A_i = A + factor.entries[row].row * kWidth;
+      float* b_i = b + factor.entries[row].row * kWidth;
 #pragma omp simd
       for (std::size_t f = 0; f < kWidth; ++f) {
-        above_A[f] += entry.lower * c * rest[f] - (2.0F * c + e[f]) * e[f] * inverse[f];
-        above_b[f] -= (c + e[f]) * inverse[f] * b[f];
+        A_i[f] += i.l * i.c * share[f] - (2.0F * i.c + i.e[f]) * i.e[f] * inverse[f];
+        b_i[f] -= (i.c + i.e[f]) * inverse[f] * b_n[f];
       }
-      for (std::uint32_t other = begin[n]; other < a; ++other) {
-        const float d = entries[other].lower * pivot;
-        const float* g = change_of(entries[other], changes);
-        float* into = changes + *updates++ * kWidth;
+      for (std::uint32_t other = factor.begin[n]; other < row; ++other) {
+        const auto j = column_entry(factor.entries[other], D, changes);
+        float* e_ij = changes + *update++ * kWidth;
 #pragma omp simd
         for (std::size_t f = 0; f < kWidth; ++f) {
-          into[f] += entry.lower * d * rest[f] - (c * g[f] + (d + g[f]) * e[f]) * inverse[f];
+          e_ij[f] += i.l * j.c * share[f] - (i.c * j.e[f] + (j.c + j.e[f]) * i.e[f]) * inverse[f];
         }
       }
     }
   }
-  for (std::size_t n = count; n-- > 0;) {
-    const float* inverse = precision + n * kWidth;
-    float* x = information + n * kWidth;
-    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
-      const float c = entries[a].lower * pivots[n];
-      const float* e = change_of(entries[a], changes);
-      const float* above = information + entries[a].row * kWidth;
+}
+
+// x = the solution after eliminate_with_diagonal(), from the roots to the leaves. `inverse` and
+// `changes` are as it leaves them, and x is its b.
+MARGROVE_MULTIVERSION
+void substitute_back(const NarrowFactor& factor, const float* inverse, const float* changes,
+                     float* x) {
+  for (std::size_t n = factor.pivots.size(); n-- > 0;) {
+    float* x_n = x + n * kWidth;
+    for (std::uint32_t row = factor.begin[n]; row < factor.begin[n + 1]; ++row) {
+      const auto i = column_entry(factor.entries[row], factor.pivots[n], changes);
+      const float* x_i = x + factor.entries[row].row * kWidth;
 #pragma omp simd
-      for (std::size_t f = 0; f < kWidth; ++f) x[f] -= (c + e[f]) * above[f];
+      for (std::size_t f = 0; f < kWidth; ++f) x_n[f] -= (i.c + i.e[f]) * x_i[f];
     }
 #pragma omp simd
-    for (std::size_t f = 0; f < kWidth; ++f) x[f] *= inverse[f];
+    for (std::size_t f = 0; f < kWidth; ++f) x_n[f] *= inverse[n * kWidth + f];
   }
 }
 
@@ -384,18 +391,15 @@ double LabelKernel::step(float length, std::span<const BFloat16> zeta, std::span
   float* changes = cleared(scratch.changes);
   step_targets(length, zeta.data(), q.data(), rho.data(), s.data(), h.data(), place_.size(),
                place_.data(), precision, information);
-  solve_with_diagonal(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
-                      factor_.updates.data(), factor_.pivots.size(), precision, information,
-                      changes);
+  eliminate_with_diagonal(factor_, precision, information, changes);
+  substitute_back(factor_, precision, changes, information);
   return store_rest(rho.data(), h.data(), information, place_.data(), place_.size(), q.data());
 }
 
 /// values = Q^-1 values; returns values' Q^-1 values.
 double LabelKernel::multiply(float* values) const {
-  const double value = sum_below(factor_.begin.data(), factor_.entries.data(),
-                                 factor_.pivots.data(), factor_.pivots.size(), values);
-  sum_above(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
-            factor_.pivots.size(), values);
+  const double value = sum_below(factor_, values);
+  sum_above(factor_, values);
   return value;
 }
 
@@ -421,8 +425,7 @@ std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
 double LabelKernel::squared_norm(std::span<const BFloat16> rho, Scratch& scratch) const {
   float* sums = cleared(scratch.first);
   collect(rho.data(), place_.data(), place_.size(), sums);
-  return sum_below(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
-                   factor_.pivots.size(), sums);
+  return sum_below(factor_, sums);
 }
 
 void LabelKernel::node_parts(std::span<const float> z, std::span<float> out,

@@ -265,9 +265,7 @@ Response Service::explain_sentence(const ServedModel& model, std::string_view ro
                                    const ExplainOptions& options, Deadline deadline) const {
   require(model.sentences()->explains(), "a model of method ", model.parts().method, " and kind ",
           model.sentences()->kind(), " has no explanations");
-  require<InvalidOption>(options.label.empty(),
-                         "option label is given, but the examples of method ", model.parts().method,
-                         " are not rows");
+  require_no_label(model.parts(), options);
   const HeldSentence held = held_sentence(model, row, "row", 1, memory_);
   RunControl control({}, seconds_until(deadline));
   const std::string lines = model.sentences()->explain_sentence(

@@ -199,7 +199,7 @@ class Certifier {
   }
 
   void report(std::size_t done, std::size_t total) {
-    Progress progress{.stage = "bcfw certificate", .unit = "rows"};
+    Progress progress{.stage = "bcfw certificate", .unit = Progress::Unit::rows};
     progress.done = static_cast<std::int64_t>(done);
     progress.total = static_cast<std::int64_t>(total);
     control_.proceed(progress);

@@ -354,7 +354,7 @@ class CuttingPlane {
     return control_.proceed({.stage = "cutting-plane",
                              .done = fit.passes,
                              .total = options_.max_rounds,
-                             .unit = "rounds",
+                             .unit = Progress::Unit::rounds,
                              .objective = fit.primal,
                              .relative_gap = fit.relative_gap});
   }

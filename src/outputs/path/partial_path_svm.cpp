@@ -194,7 +194,7 @@ class Rounds {
   }
 
   bool proceed(double objective) {
-    Progress progress{.stage = "partial labels", .unit = "rounds"};
+    Progress progress{.stage = "partial labels", .unit = Progress::Unit::rounds};
     progress.done = static_cast<std::int64_t>(rounds_.size());
     progress.objective = objective;
     return control_.proceed(progress);

@@ -19,7 +19,7 @@ TEST(ConvergenceCurve, keeps_the_passes_of_the_last_training_and_passes_reports_
   EXPECT_TRUE(curve.control().proceed(pass(2, 8, 0.5)));
   EXPECT_TRUE(curve.control().proceed(pass(1, 10, 0.5)));
   Progress labels = pass(2, 1, 0);
-  labels.unit = "labels";
+  labels.unit = Progress::Unit::labels;
   EXPECT_TRUE(curve.control().proceed(labels));
   EXPECT_FALSE(curve.control().proceed(pass(3, 4, NAN)));
   EXPECT_EQ(curve.control().stop_reason(), Stop::interrupted);
