@@ -307,6 +307,8 @@ nb::object weigh_by_class(const Sets& labels, std::size_t num_classes,
 }  // namespace
 
 void bind_training(nb::module_& m) {
+  m.def(
+      "check_rows", [](const Csr& X) { view_of(X); }, "X"_a.noconvert());
   m.def("merge_equal_rows", &merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
         "row_weights"_a.noconvert().none());
   m.def("weigh_by_class", &weigh_by_class, "labels"_a.noconvert(), "num_classes"_a,

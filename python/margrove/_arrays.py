@@ -26,6 +26,21 @@ def csr_of(X: Any) -> Csr:
     )
 
 
+def require_finite(X: Any, where: str = "") -> None:
+    """Raises ValueError for NaN and infinity in an array of floats, as the program does."""
+    values = X.data if sp.issparse(X) else X
+    if getattr(values, "dtype", np.dtype(object)).kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)) or np.isfinite(values).all():
+            return
+        rows = sp.csr_array(X).astype(np.float32)
+    try:
+        _core.check_rows(csr_of(rows))
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from None
+
+
 def merge_equal_rows(
     X: Csr, labels: Sets, weights: NDArray[np.float64] | None
 ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:

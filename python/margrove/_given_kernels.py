@@ -55,9 +55,13 @@ def check_matrices(matrices: Mapping[str, Any]) -> None:
             )
 
 
-def network_of(ranges: Ranges) -> str:
-    """The sum of the kernels, one for each range of columns."""
-    kernels = {name: {"type": "given", "view": name} for name, _, _ in ranges}
+def network_of(ranges: Ranges, *, are_views: bool) -> str:
+    """The sum of the kernels, one for each range of columns, which may be a view of its name."""
+    kernels = {
+        name: {"type": "given"}
+        | ({"view": name} if are_views else {"columns": f"{begin + 1}-{end}"})
+        for name, begin, end in ranges
+    }
     return json.dumps({"kernels": kernels, "shape": "one-layer"})
 
 

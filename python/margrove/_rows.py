@@ -13,7 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from margrove import _core
-from margrove._arrays import csr_of, merge_equal_rows
+from margrove._arrays import csr_of, merge_equal_rows, require_finite
 from margrove._class_weights import weigh_by_class
 from margrove._columns import (
     RecordRows,
@@ -136,14 +136,26 @@ class Rows:
         return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
 
     def _numbers(self, *data: Any, **how: Any) -> Any:
-        """validate_data() for rows of numbers; of texts, the error says what takes them."""
+        """validate_data() for rows of numbers; of texts, the error says what takes them.
+
+        Numbers that are not finite are refused in the words of the program.
+        """
         try:
-            return validate_data(self, *data, accept_sparse="csr", dtype=np.float32, **how)
+            checked = validate_data(
+                self,
+                *data,
+                accept_sparse="csr",
+                dtype=np.float32,
+                ensure_all_finite=False,
+                **how,
+            )
         except ValueError as error:
             advice = advice_on_texts(data[0], type(self).__name__)
             if advice is None:
                 raise
             raise ValueError(advice) from error
+        require_finite(checked[0] if isinstance(checked, tuple) else checked, "X: ")
+        return checked
 
     def _targets(self, y: Any) -> Targets:
         """Labels as numbers. The nodes of paths are names in a given hierarchy, otherwise paths."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from margrove._arrays import require_finite
 from margrove._base import Classifier
 from margrove._given_kernels import (
     ONLY,
@@ -117,7 +118,7 @@ class KernelClassifier(Classifier):
     def _options(self) -> dict[str, str]:
         options = {name: option_text(getattr(self, name)) for name in self._defaults()}
         if self.kernel is not None and self.network is None:
-            options["network"] = network_of(self._given_views)
+            options["network"] = network_of(self._ranges, are_views=bool(self._given_views))
         return options
 
     def __sklearn_tags__(self) -> Tags:
@@ -127,15 +128,24 @@ class KernelClassifier(Classifier):
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Trains on rows X and one label per row. Raises ValueError for wrong data or options."""
-        rows, self._given_views = _joined(self._kernel_values(X), self.views)
+        rows, self._ranges = _joined(self._kernel_values(X), self.views)
+        self._given_views = [] if self._is_only_kernel(X) else self._ranges
         super().fit(rows, y)
         self._describe()
         if self.kernel is not None:
-            self.support_ = support_of(self.model_, self._given_views)
+            self.support_ = support_of(self.model_, self._ranges)
             self._function_rows = None
             if not isinstance(self.kernel, str):
-                self._function_rows = FunctionRows(X, self.support_, self._given_views)
+                self._function_rows = FunctionRows(X, self.support_, self._ranges)
         return self
+
+    def _is_only_kernel(self, X: Any) -> bool:
+        """Whether all columns are one kernel whose name nobody gave, and so are no view."""
+        if self.kernel is None or self.network is not None or isinstance(self.kernel, Mapping):
+            return False
+        return [name for name, _, _ in self._ranges] == [ONLY] and (
+            callable(self.kernel) or not _is_views(X)
+        )
 
     def _kernel_values(self, X: Any) -> Any:
         """X, or the values of the kernels that are given, for training."""
@@ -226,6 +236,7 @@ def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
             raise ValueError(f"X: {name}: it has {own} rows, but must have {num_rows} as {first}")
     found: list[tuple[str, int, int]] = []
     for name, part in parts.items():
+        require_finite(part, f"X: {name}: ")
         begin = found[-1][2] if found else 0
         found.append((name, begin, begin + part.shape[1]))
     if any(sp.issparse(part) for part in parts.values()):

@@ -1,23 +1,14 @@
 #include "cli/sentence_answers.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove::cli {
 namespace {
-
-/// Removes the first line from `text` and returns it without its end.
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
@@ -50,13 +41,13 @@ std::string with_answers(const std::string& path, bool is_conllu, std::string_vi
   LineBlocks blocks(open_file(path), path);
   while (blocks.next()) {
     for (std::string_view rest = blocks.text(); !rest.empty();) {
-      const std::string_view line = take_line(rest);
+      const std::string_view line = detail::take_line(rest);
       if (is_blank(line) || !is_token(line, is_conllu)) {
         lines.append(line).append("\n");
         continue;
       }
       std::string_view answer;
-      while (answer.empty() && !answers.empty()) answer = take_line(answers);
+      while (answer.empty() && !answers.empty()) answer = detail::take_line(answers);
       if (is_conllu) {
         lines += word_with(line, answer);
       } else {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "data/csr_operations.hpp"
+#include "data/float_parser.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -28,8 +29,9 @@ void check_csr(const CsrView& X) {
               ", but must be < ", X.num_columns());
       require(k == 0 || row.columns[k - 1] < row.columns[k], "csr: columns of row ", i,
               " are not ascending at entry ", k);
-      require(std::isfinite(row.values[k]), "csr: value[", i, ", ", row.columns[k],
-              "] is not a finite number");
+      require(std::isfinite(row.values[k]), "row ", i, ": value of feature ",
+              std::uint64_t{row.columns[k]} + 1, " is '", row.values[k], "'",
+              detail::kWantedFeatureValue);
     }
   }
 }

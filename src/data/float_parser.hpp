@@ -17,6 +17,10 @@ struct ParsedFloat {
 /// become zero.
 ParsedFloat parse_float(std::string_view text);
 
+/// What follows a value of a feature that is refused, in rows of all origins.
+inline constexpr std::string_view kWantedFeatureValue =
+    ", but must be a number that fits a 32-bit float, not NaN or infinity";
+
 /// Tries the common case: at most 19 digits and a small exponent, followed by any other character.
 /// On success returns the end of the number and sets `value` to exactly what parse_float() gives;
 /// otherwise returns nullptr. Reads up to and including the first byte that cannot belong to the

@@ -30,7 +30,7 @@ struct RowText {
     try {
       return nlohmann::json::parse(json);
     } catch (const nlohmann::json::exception& error) {
-      fail("the row is not JSON", detail::json_reason(error.what()));
+      fail(detail::json_fault("row", error));
     }
   }
 };
@@ -95,7 +95,7 @@ class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    row_.fail("the row is not JSON", detail::json_reason(error.what()));
+    row_.fail(detail::json_fault("row", error));
   }
   /// A line of SVMlight without labels.
   std::string line() const {
@@ -183,7 +183,7 @@ class ViewEvents : public detail::JsonEvents {
     return end_token();
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
-    row_.fail("the row is not JSON", detail::json_reason(error.what()));
+    row_.fail(detail::json_fault("row", error));
   }
 
  private:

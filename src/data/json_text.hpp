@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+
+#include "margrove/errors.hpp"
 
 namespace margrove::detail {
 
@@ -77,11 +80,19 @@ class JsonEvents {
   const char* token_end_ = nullptr;  // of the token before
 };
 
-/// The reason in a message of the JSON library, which names places of its own before it;
-/// begins with ": ".
-inline std::string_view json_reason(std::string_view message) {
+/// Whether the text is JSON up to a number that is too large for a double, at the present token.
+inline bool is_large_number(const nlohmann::json::exception& error) { return error.id == 406; }
+
+/// What is wrong where the JSON library stopped, with its reason, but without the places of its own
+/// that it names. `what` is the text: "line".
+inline std::string json_fault(std::string_view what, const nlohmann::json::exception& error) {
+  std::string_view message = error.what();
+  if (is_large_number(error)) {
+    message.remove_prefix(std::min(message.find('\''), message.size()));
+    return concat("number is ", message, ", but must fit a 64-bit float");
+  }
   message.remove_prefix(std::min(message.find(": "), message.size()));
-  return message.substr(0, message.find("; last read"));
+  return concat("the ", what, " is not JSON", message.substr(0, message.find("; last read")));
 }
 
 }  // namespace margrove::detail

@@ -194,8 +194,10 @@ class RecordEvents : public detail::JsonEvents {
 
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception& error) {
-    const char* at = line_->text.data() + std::clamp<std::size_t>(position, 1, line_->text.size());
-    line_->fail(at - 1, "the line is not JSON", detail::json_reason(error.what()));
+    const char* at =
+        line_->text.data() + std::clamp<std::size_t>(position, 1, line_->text.size()) - 1;
+    line_->fail(detail::is_large_number(error) ? place_of_token() : at,
+                detail::json_fault("line", error));
   }
 
  private:

@@ -245,8 +245,7 @@ class SvmlightParser {
     const auto parsed = detail::parse_float(text);
     if (parsed.fault != FloatFault::none) {
       line().fail(text.data(), "value of feature ", index, " is ", quoted(text),
-                  parsed.fault == FloatFault::too_large ? ", but must fit a 32-bit float"
-                                                        : ", but must be a finite number");
+                  detail::kWantedFeatureValue);
     }
     value = parsed.value;
     return text.data() + text.size();

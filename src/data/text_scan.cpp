@@ -112,6 +112,19 @@ std::string_view without_comment(std::string_view text) {
   return text;
 }
 
+std::string_view take_to(char end, std::string_view& text) {
+  const std::size_t size = std::min(text.find(end), text.size());
+  const std::string_view taken = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
+  return taken;
+}
+
+std::string_view take_line(std::string_view& text) {
+  std::string_view line = take_to('\n', text);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};

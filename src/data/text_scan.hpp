@@ -89,6 +89,12 @@ std::string_view hint_for_json(std::string_view line);
 void require_text(const Line& line, std::string_view text, std::string_view what);
 inline void require_text(const Line& line) { require_text(line, line.text, "line"); }
 
+/// Removes what stands before `end` and `end` itself, or all without it, from the front of the text
+/// and returns what stood before it.
+std::string_view take_to(char end, std::string_view& text);
+/// Removes the first line and returns it without its end, which is LF or CR LF.
+std::string_view take_line(std::string_view& text);
+
 /// `text` without the blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
 
@@ -125,10 +131,7 @@ bool for_each_line(LineBlocks& blocks, const Visit& visit, const Proceed& procee
     std::int64_t number = 0;
     while (blocks.next()) {
       for (std::string_view block = blocks.text(); !block.empty();) {
-        const std::size_t newline = block.find('\n');
-        std::string_view text = block.substr(0, newline);
-        block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
-        if (text.ends_with('\r')) text.remove_suffix(1);
+        const std::string_view text = take_line(block);
         visit(Line{blocks.name(), ++number, text, &blocks.meter()});
       }
       if (!proceed()) return false;

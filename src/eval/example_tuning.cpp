@@ -35,9 +35,7 @@ std::vector<std::string> lines_of_sentences(const ExampleSource& source, RunCont
   LineBlocks blocks = detail::row_blocks(source.open(), source.name(), control);
   while (blocks.next()) {
     for (std::string_view rest = blocks.text(); !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+      const std::string_view line = detail::take_to('\n', rest);
       const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
       if (!is_blank && !goes_on) sentences.emplace_back();
       if (!is_blank) sentences.back() += concat(line, "\n");

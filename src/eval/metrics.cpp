@@ -52,33 +52,55 @@ void require_metric(std::string_view name) {
       concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
 }
 
+namespace {
+
+/// The labels in the sets that are at least `begin`, ascending.
+std::vector<LabelId> labels_from(std::size_t begin, std::initializer_list<const LabelSets*> sets) {
+  std::vector<LabelId> labels;
+  for (const LabelSets* each : sets) {
+    for (std::size_t i = 0; i < each->num_rows(); ++i) {
+      for (const LabelId label : (*each)[i]) {
+        if (label >= begin) labels.push_back(label);
+      }
+    }
+  }
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  return labels;
+}
+
+}  // namespace
+
 std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& predicted,
                                      const std::vector<bool>& in_training) {
   require_same_rows(truth, predicted);
-  std::vector<LabelScore> all(in_training.size());
-  std::vector<bool> counts = in_training;
-  const auto score_of = [&](LabelId label) -> LabelScore& {
-    if (label >= all.size()) {
-      all.resize(label + std::size_t{1});
-      counts.resize(all.size(), false);
-    }
-    return all[label];
+  // Of labels beyond those in training, whose numbers may be any: sizes do not go by the largest.
+  const std::size_t num_known = in_training.size();
+  const std::vector<LabelId> others = labels_from(num_known, {&truth, &predicted});
+  const auto place_of = [&](LabelId label) {
+    if (label < num_known) return std::size_t{label};
+    const auto at = std::lower_bound(others.begin(), others.end(), label);
+    return num_known + static_cast<std::size_t>(at - others.begin());
   };
+  std::vector<LabelScore> all(num_known + others.size());
+  std::vector<bool> counts = in_training;
+  counts.resize(all.size(), false);
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
     const auto y = truth[i], p = predicted[i];
     for (const LabelId label : y) {
-      LabelScore& score = score_of(label);
-      ++score.support;
-      score.true_positives += std::binary_search(p.begin(), p.end(), label);
-      counts[label] = true;
+      const std::size_t place = place_of(label);
+      ++all[place].support;
+      all[place].true_positives += std::binary_search(p.begin(), p.end(), label);
+      counts[place] = true;
     }
-    for (const LabelId label : p) ++score_of(label).predicted;
+    for (const LabelId label : p) ++all[place_of(label)].predicted;
   }
   std::vector<LabelScore> scores;
-  for (std::size_t label = 0; label < all.size(); ++label) {
-    if (!counts[label]) continue;
-    scores.push_back(all[label]);
-    scores.back().label = static_cast<LabelId>(label);
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    if (!counts[place]) continue;
+    scores.push_back(all[place]);
+    scores.back().label =
+        place < num_known ? static_cast<LabelId>(place) : others[place - num_known];
   }
   return scores;
 }

@@ -9,6 +9,7 @@
 #include "base/atomic_file.hpp"
 #include "base/number_text.hpp"
 #include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
 #include "model/linear_predictor.hpp"
@@ -129,9 +130,7 @@ class Reader {
       if (!blocks_.next()) return false;
       rest_ = blocks_.text();
     }
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    words_ = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    words_ = detail::take_to('\n', rest_);
     return true;
   }
   /// The next word of the line; empty at its end.

@@ -32,8 +32,8 @@ class SentencePredictor : public FilePredictor {
   virtual std::span<const AnswerColumn> answer_columns() const = 0;
   /// The answers to sentences in memory: of each token its columns. Sentences that `control` leaves
   /// no time for have none. Throws InvalidInput as predict_file().
-  std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
-                                RunControl& control) const;
+  virtual std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
+                                        RunControl& control) const = 0;
   /// About how many bytes answers() holds for a sentence beside its texts.
   virtual std::size_t bytes_of_sentence(std::size_t num_tokens) const = 0;
   /// Whether explain_sentence() serves the kind.

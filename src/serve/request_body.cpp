@@ -69,7 +69,8 @@ class BodyEvents : public detail::JsonEvents {
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception& error) {
     const std::size_t at = std::clamp<std::size_t>(position, 1, text_.size() + 1) - 1;
-    fail(text_.data() + at, "the body is not JSON", detail::json_reason(error.what()));
+    fail(detail::is_large_number(error) ? place_of_token() : text_.data() + at,
+         detail::json_fault("body", error));
   }
 
  private:

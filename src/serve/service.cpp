@@ -85,11 +85,7 @@ RequestBody rows_body(const Request& request) {
 /// The lines of a text, without their ends.
 Json lines_of(std::string_view text) {
   Json lines = Json::array();
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty()) lines.push_back(detail::take_to('\n', text));
   return lines;
 }
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -454,6 +455,24 @@ def test_rows_without_finite_scores_are_named() -> None:
     for answer in (model.predict, model.decision_function, lambda Z: model.top_k(Z, 2)):
         with pytest.raises(ValueError, match=r"row 1: the scores are not finite numbers"):
             answer(huge)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: X.tolist()])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_numbers_that_are_not_finite_are_refused_as_by_the_program(
+    form: Callable[[Any], Any], value: float
+) -> None:
+    X, y = rows()
+    wrong = X.toarray().astype(np.float64)
+    wrong[2, 1] = value
+    text = "inf" if value == 1e300 else str(value)
+    message = f"X: row 2: value of feature 2 is '{text}', but must be a number that fits a 32-bit"
+    model = FlatSVC().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "overflow encountered")
+        for call in (lambda: FlatSVC().fit(form(wrong), y), lambda: model.predict(form(wrong))):
+            with pytest.raises(ValueError, match=message):
+                call()
 
 
 @pytest.mark.parametrize("solver", ["sgd", "bcfw", "cutting-plane", "one-slack"])

@@ -553,3 +553,23 @@ def test_given_kernels_are_combined_with_kernels_of_columns() -> None:
         plain.decision_function({"text": X[:, :2], "shape": X[:, 2:]}),
         atol=1e-3,
     )
+
+
+def test_a_view_with_a_number_that_is_not_finite_is_named() -> None:
+    X = np.eye(4)
+    wrong = X.copy()
+    wrong[1, 2] = np.nan
+    message = "X: b: row 1: value of feature 3 is 'nan', but must be a number that fits"
+    with pytest.raises(ValueError, match=message):
+        SPNMKLClassifier().fit({"a": X, "b": wrong}, [0, 1, 0, 1])
+
+
+def test_a_kernel_that_nobody_named_is_no_view() -> None:
+    K = np.eye(4) + 1
+    y = [0, 1, 0, 1]
+    model = SPNMKLClassifier(kernel="precomputed").fit(K, y)
+    assert model.views_ == {}
+    assert SPNMKLClassifier(kernel="precomputed").fit({"kernel": K}, y).views_ == {"kernel": (0, 4)}
+    by_function = SPNMKLClassifier(kernel=lambda A, B: np.asarray(A) @ np.asarray(B).T + 1)
+    assert by_function.fit(np.eye(4), y).views_ == {}
+    assert by_function.predict(np.eye(4)).tolist() == model.predict(K).tolist()

@@ -48,7 +48,9 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
   if (kind == "numbers") return train(FlatLrOptions{}, {.rows = read_examples(rows)});
   if (kind == "texts") return train(FlatLrOptions{}, {.rows = read_text(rows)});
   if (kind == "kernel") {
-    return train(SpnMklOptions{.network = "network"}, {.rows = read_examples(rows)});
+    const std::string network =
+        R"({"kernels": {"kernel": {"type": "given", "columns": "1-6"}}, "shape": "one-layer"})";
+    return train(SpnMklOptions{.network = network}, {.rows = read_examples(rows)});
   }
   if (kind == "views") {
     return train(SpnMklOptions{},

@@ -163,13 +163,27 @@ void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::stri
   }
 }
 
+std::vector<TagSequence> ChainPredictor::predict(const ExampleSource& source, Executor& executor,
+                                                 RunControl& control) const {
+  return decode(read(source, source.sentences() ? Tags::none : Tags::skipped, control), executor,
+                control);
+}
+
 std::string ChainPredictor::predict_file(const ExampleSource& source, Executor& executor,
                                          RunControl& control) const {
   std::string out;
-  append(decode(read(source, source.sentences() ? Tags::none : Tags::skipped, control), executor,
-                control),
-         out);
+  append(predict(source, executor, control), out);
   return out;
+}
+
+std::vector<Sentence> ChainPredictor::answers(const ExampleSource& source, Executor& executor,
+                                              RunControl& control) const {
+  std::vector<Sentence> answers;
+  for (const TagSequence& tags : predict(source, executor, control)) {
+    Sentence& sentence = answers.emplace_back();
+    for (const std::uint32_t tag : tags) sentence.push_back({tags_.name(tag)});
+  }
+  return answers;
 }
 
 std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string& name,

@@ -31,6 +31,8 @@ class ChainPredictor final : public SentencePredictor {
                            RunControl& control) const override;
   std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
                            RunControl& control, std::string& lines) const override;
+  std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
+                                RunControl& control) const override;
   std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
   std::span<const AnswerColumn> answer_columns() const override;
@@ -47,6 +49,8 @@ class ChainPredictor final : public SentencePredictor {
   template <class Read>
   ColumnCorpus with_columns(const std::string& source, Tags tags, const Read& read) const;
   ColumnCorpus read(const ExampleSource& source, Tags tags, RunControl& control) const;
+  std::vector<TagSequence> predict(const ExampleSource& source, Executor& executor,
+                                   RunControl& control) const;
   void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;

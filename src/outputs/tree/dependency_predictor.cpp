@@ -136,6 +136,19 @@ std::string DependencyPredictor::predict_file(const ExampleSource& source, Execu
   return out;
 }
 
+std::vector<Sentence> DependencyPredictor::answers(const ExampleSource& source, Executor& executor,
+                                                   RunControl& control) const {
+  const DependencyCorpus corpus = read_conllu(source, {.has_trees = false}, &control);
+  std::vector<Sentence> answers;
+  for (const auto& [heads, relations] : decode(corpus, executor, control)) {
+    Sentence& sentence = answers.emplace_back();
+    for (std::size_t k = 0; k < heads.size(); ++k) {
+      sentence.push_back({concat(heads[k]), names_.name(relations[k])});
+    }
+  }
+  return answers;
+}
+
 std::size_t DependencyPredictor::predict_part(const FilePart& part, const std::string& name,
                                               Executor& executor, RunControl& control,
                                               std::string& lines) const {

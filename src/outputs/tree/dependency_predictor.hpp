@@ -42,6 +42,8 @@ class DependencyPredictor final : public SentencePredictor {
                            RunControl& control) const override;
   std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
                            RunControl& control, std::string& lines) const override;
+  std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
+                                RunControl& control) const override;
   std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
   std::span<const AnswerColumn> answer_columns() const override;

@@ -89,6 +89,8 @@ TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
   EXPECT_EQ(error_of("{\"title\": \"t\"}\n"), "f: no record has the key 'label'");
   EXPECT_EQ(error_of("{\"title\": \"t\"}\n{\"title\" \"t\"}\n").substr(0, 30),
             "f:2:12: the line is not JSON: ");
+  EXPECT_EQ(error_of("{\"title\": \"a\", \"n\": -1e999}\n"),
+            "f:1:21: number is '-1e999', but must fit a 64-bit float");
   EXPECT_EQ(error_of("{} {}\n").substr(0, 5), "f:1:4");
   EXPECT_EQ(error_of("{\"title\": \"\xFF\"}\n").substr(0, 33), "f:1:12: the line is not JSON: syn");
   EXPECT_EQ(error_of("[{}]\n"), "f:1:1: the line is not an object {...}, but must be one");

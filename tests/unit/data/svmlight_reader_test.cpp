@@ -150,11 +150,14 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"only_comments", "# a\n\n",
                   "f: the file has no rows, but must have at least one"},
         Malformed{"nan", "1 1:1\n1 1:nan\n",
-                  "f:2:5: value of feature 1 is 'nan', but must be a finite number"},
+                  "f:2:5: value of feature 1 is 'nan', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"inf", "1 12:-inf\n",
-                  "f:1:6: value of feature 12 is '-inf', but must be a finite number"},
+                  "f:1:6: value of feature 12 is '-inf', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"overflow", "1 1:1e39\n",
-                  "f:1:5: value of feature 1 is '1e39', but must fit a 32-bit float"},
+                  "f:1:5: value of feature 1 is '1e39', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"index_0", "1 0:1\n",
                   "f:1:3: feature index is 0, but must be at least 1; for a file whose indices "
                   "count from "
@@ -164,7 +167,8 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"value_after_a_blank_is_a_comment", "1 1: # 2\n",
                   "f:1:5: value of feature 1 is missing, but must be a number"},
         Malformed{"value_after_a_blank_is_a_word", "1 1: x\n",
-                  "f:1:6: value of feature 1 is 'x', but must be a finite number"},
+                  "f:1:6: value of feature 1 is 'x', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"decreasing", "1 5:1 3:1\n",
                   "f:1:7: feature index is 3 after 5, but indices must increase"},
         Malformed{"repeated", "1 5:1\t5:1\n",
@@ -183,18 +187,23 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"missing_value_at_the_end",
                   "1 7:", "f:1:5: value of feature 7 is missing, but must be a number"},
         Malformed{"garbage_value", "1 7:1x\n",
-                  "f:1:5: value of feature 7 is '1x', but must be a finite number"},
+                  "f:1:5: value of feature 7 is '1x', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"hexadecimal", "1 7:0x1\n",
-                  "f:1:5: value of feature 7 is '0x1', but must be a finite number"},
+                  "f:1:5: value of feature 7 is '0x1', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"two_signs", "1 7:+-1\n",
-                  "f:1:5: value of feature 7 is '+-1', but must be a finite number"},
+                  "f:1:5: value of feature 7 is '+-1', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"two_points", "1 7:1.2.3\n",
-                  "f:1:5: value of feature 7 is '1.2.3', but must be a finite number"},
+                  "f:1:5: value of feature 7 is '1.2.3', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"garbage", "1 one:1\n", "f:1:3: feature is 'one:1', but must be index:value"},
         Malformed{"lone_cr", "1 1:1\r2 1:1\n",
                   "f:1:6: feature is '\\x0d2', but must be index:value" + kOtherFormats},
         Malformed{"nul_in_value", "1 1:1\0\n"s,
-                  "f:1:5: value of feature 1 is '1\\x00', but must be a finite number"},
+                  "f:1:5: value of feature 1 is '1\\x00', but must be a number that fits a 32-bit "
+                  "float, not NaN or infinity"},
         Malformed{"nul_in_label", "1\0 1:1\n"s,
                   "f:1:1: label is '1\\x00', but must not contain blanks, commas or control "
                   "characters"},
@@ -257,7 +266,9 @@ TEST(SvmlightReader, errors_name_the_line_also_after_the_first_block) {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += "1 1:0.5 2:0.25\n";
   text += "1 1:x\n";
-  EXPECT_EQ(error_of(text), "f:200001:5: value of feature 1 is 'x', but must be a finite number");
+  EXPECT_EQ(error_of(text),
+            "f:200001:5: value of feature 1 is 'x', but must be a number that fits a 32-bit float, "
+            "not NaN or infinity");
 }
 
 TEST(SvmlightReader, a_missing_file_throws_with_its_path) {

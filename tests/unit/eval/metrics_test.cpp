@@ -73,6 +73,18 @@ TEST(LabelScores, count_support_predictions_and_hits) {
   EXPECT_DOUBLE_EQ(scores[1].f1(), 2.0 / 3);
 }
 
+TEST(LabelScores, take_labels_of_any_number) {
+  const auto truth = sets({{0, 4'000'000'000}, {4'294'967'295}});
+  const auto predicted = sets({{0, 3'999'999'999}, {4'294'967'295}});
+  const auto scores = label_scores(truth, predicted, {true});
+  ASSERT_EQ(scores.size(), 3U);
+  EXPECT_EQ(scores[1].label, 4'000'000'000U);
+  EXPECT_EQ(scores[1].true_positives, 0);
+  EXPECT_EQ(scores[2].label, 4'294'967'295U);
+  EXPECT_EQ(scores[2].true_positives, 1);
+  EXPECT_EQ(compute_metrics(truth, predicted, LabelGraph(), {true}).accuracy, 0.5);
+}
+
 TEST(Metrics, different_numbers_of_rows_throw) {
   EXPECT_EQ(message_of([] { compute_metrics(sets({{0}}), sets({}), LabelGraph(), {}); }),
             "metrics: number of predicted rows is 0, but must be 1 as in the truth");

@@ -48,6 +48,8 @@ TEST(RequestBody, faults_throw_with_line_and_column) {
   EXPECT_THAT(fault(""), StartsWith("body:1:1: the body is not JSON: "));
   EXPECT_THAT(fault("{\"rows\":[\"a\"],\n\n  \"top\" 3}"),
               StartsWith("body:3:9: the body is not JSON: "));
+  EXPECT_THAT(fault("{\"rows\": [{\"features\":\n {\"1\": 1e999}}]}"),
+              StartsWith("body:2:8: number is '1e999', but must fit a 64-bit float"));
   EXPECT_THAT(fault("{} {}"), StartsWith("body:1:4: the body is not JSON: "));
   EXPECT_EQ(fault("\"a\""), "body:1:1: the body is a single value, but must be an object {...}");
   EXPECT_EQ(fault(" []"), "body:1:2: the body is a list, but must be an object {...}");
