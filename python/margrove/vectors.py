@@ -58,7 +58,6 @@ class _Network:
         import onnxruntime
         from tokenizers import Tokenizer
 
-        onnxruntime.set_default_logger_severity(3)  # no warnings
         try:
             self._tokenizer = Tokenizer.from_buffer(files.tokenizer)
         except Exception as error:
@@ -123,22 +122,26 @@ class _Network:
             output = self._of_tokens(tokens.ids, tokens.type_ids)[0].astype(np.float64)
         except Exception as error:
             raise ValueError(f"the model fails: {_line(error)}") from error
-        # In this order of additions, and not by BLAS, so that the bits are the same everywhere.
+        with np.errstate(all="ignore"):  # what is not finite is found below
+            vector = self._pooled(output)
+        if vector.shape != (self.width,):
+            raise ValueError(f"the model gives the shape {vector.shape}, not ({self.width},)")
+        if not np.isfinite(vector).all():
+            raise ValueError("the model gives a vector that is not finite")
+        return vector
+
+    def _pooled(self, output: NDArray[np.float64]) -> Vector:
+        """A text's vector from what the network gives. Nothing here calls BLAS, whose bits differ
+        between processors.
+        """
         if self.pooling == "mean":
             output = output.sum(axis=0) / output.shape[0]
         elif self.pooling == "cls":
             output = output[0]
         elif self.pooling == "max":
             output = output.max(axis=0)
-        if output.shape != (self.width,):
-            raise ValueError(f"the model gives the shape {output.shape}, not ({self.width},)")
-        if self.normalise:
-            norm = np.sqrt(np.square(output).sum())
-            output = output / norm if norm > 0 else output
-        with np.errstate(over="ignore"):
-            vector: Vector = output.astype(np.float32)
-        if not np.isfinite(vector).all():
-            raise ValueError("the model gives a vector that is not finite")
+        norm = np.sqrt(np.square(output).sum()) if self.normalise else 1.0
+        vector: Vector = (output / norm if norm > 0 else output).astype(np.float32)
         return vector
 
 
