@@ -74,12 +74,19 @@ class _Network:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # it would keep one for each number of tokens
         options.log_severity_level = 3
+        # The digest would not be that of weights in other files: they are not to be found.
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", os.devnull
+        )
         try:
             self._session = onnxruntime.InferenceSession(
                 files.onnx, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise ValueError(f"{files.name}: the ONNX file is wrong: {_line(error)}") from error
+            problem = "is wrong"
+            if "external data" in str(error).lower():
+                problem = "has weights in other files, which is not supported"
+            raise ValueError(f"{files.name}: the ONNX file {problem}: {_line(error)}") from error
         self._inputs = {i.name: self._type_of(i, files.name) for i in self._session.get_inputs()}
         outputs = [o.name for o in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pandas
 import polars
 import pyarrow
@@ -289,6 +290,20 @@ def two_networks(folder: Path) -> None:
 def test_wrong_folders(folder: Path, damage: Any, message: str) -> None:
     damage(folder)
     with pytest.raises((OSError, ValueError), match=message):
+        TextEncoder(folder)
+
+
+def test_weights_in_other_files_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = onnx.load(str(folder / "model.onnx"))
+    onnx.save_model(
+        network,
+        str(folder / "model.onnx"),
+        save_as_external_data=True,
+        location="weights",
+        size_threshold=0,
+    )
+    monkeypatch.chdir(folder)
+    with pytest.raises(ValueError, match="the ONNX file has weights in other files, which is not"):
         TextEncoder(folder)
 
 
