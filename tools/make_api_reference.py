@@ -13,7 +13,7 @@ from typing import Any
 
 import margrove
 import margrove.ray
-from margrove import datasets, losses, metrics, shards, structured
+from margrove import datasets, losses, metrics, shards, structured, vectors
 
 FILE = Path(__file__).resolve().parent.parent / "docs/api.md"
 HEAD = """# Python reference
@@ -87,14 +87,14 @@ def page() -> str:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *own]))
         else:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
-    for module in (metrics, datasets, structured, losses, shards, margrove.ray):
+    for module in (metrics, datasets, structured, losses, shards, margrove.ray, vectors):
         own_name = module.__name__.removeprefix("margrove.")
         parts.append(f"## `{module.__name__}`\n\n{body(module)}")
         for name in module.__all__:
             thing = getattr(module, name)
             head = name if inspect.isclass(thing) else signature(name, thing)
             parts.append(f"### `{own_name}.{head}`\n\n{body(thing)}")
-            if module is structured:
+            if module in (structured, vectors):
                 parts += members(thing, set())
     return "\n\n".join(part.strip() for part in parts) + "\n"
 

@@ -94,7 +94,7 @@ _HOMES |= dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "losses", "metrics", "structured"):
+    if name in ("datasets", "losses", "metrics", "structured", "vectors"):
         return import_module(f"margrove.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'margrove' has no attribute {name!r}")
