@@ -40,8 +40,10 @@ Examples texts_with_words(std::size_t num_rows, std::size_t others) {
   Examples raw = no_texts_yet({"red", "blue"});
   const std::vector<const char*> rare{"reddish", "bluish", "redder",  "bluer",   "reddest",
                                       "bluest",  "redly",  "bluelit", "redhead", "bluebell"};
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    add_row(raw, i < others ? rare[i] : i % 2 == 0 ? "red" : "blue", i % 2 == 0 ? 0 : 1);
+  for (std::size_t i = 0; i < others; ++i) add_row(raw, rare[i], i % 2 == 0 ? 0 : 1);
+  // Blue is the answer where no term is known.
+  for (std::size_t i = others; i < num_rows; ++i) {
+    add_row(raw, i % 3 == 0 ? "red" : "blue", i % 3 == 0 ? 0 : 1);
   }
   return raw;
 }

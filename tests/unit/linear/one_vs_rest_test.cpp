@@ -29,6 +29,7 @@ struct Shape {
   double density = 1.0;
   double labels_a_row = 1.0;
   bool empty_rows = true;
+  int full = 0;  // so many last columns are in every row
 };
 
 /// Rows near one prototype a label, an intercept column at the end, some rows empty or repeated.
@@ -51,7 +52,7 @@ Problem random_problem(std::uint64_t seed, const Shape& shape) {
     std::vector<FeatureId> columns;
     std::vector<float> values;
     for (int j = 0; j < shape.columns && !(shape.empty_rows && i % 17 == 5); ++j) {
-      if (random.uniform() >= shape.density) continue;
+      if (random.uniform() >= shape.density && j < shape.columns - shape.full) continue;
       double value = random.normal();
       for (const LabelId l : set) value += prototypes[l][j];
       columns.push_back(static_cast<FeatureId>(j));
@@ -122,14 +123,19 @@ bool same_bits(const OneVsRestFit& a, const OneVsRestFit& b) {
          std::bit_cast<std::uint64_t>(a.dual) == std::bit_cast<std::uint64_t>(b.dual);
 }
 
-/// Every loss on every shape: tall, wide and sparse, multi-label, one feature, full columns.
+/// Every loss on every shape: tall, wide and sparse, multi-label, one feature, full columns, full
+/// columns beside sparse ones.
 class OneVsRest : public testing::TestWithParam<std::tuple<PointLossKind, int>> {
  protected:
   PointLossKind loss() const { return std::get<0>(GetParam()); }
   Problem problem(std::uint64_t seed = 1) const {
-    static constexpr Shape kShapes[] = {
-        {400, 6, 5}, {120, 300, 7, 0.05},      {150, 80, 19, 0.1, 3.0},
-        {60, 1, 2},  {250, 60, 24, 0.08, 0.7}, {300, 9, 18, 1.0, 1.0, false}};
+    static constexpr Shape kShapes[] = {{400, 6, 5},
+                                        {120, 300, 7, 0.05},
+                                        {150, 80, 19, 0.1, 3.0},
+                                        {60, 1, 2},
+                                        {250, 60, 24, 0.08, 0.7},
+                                        {300, 9, 18, 1.0, 1.0, false},
+                                        {200, 90, 20, 0.1, 1.0, false, 30}};
     return random_problem(seed, kShapes[std::get<1>(GetParam())]);
   }
 };
@@ -137,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Losses, OneVsRest,
                          testing::Combine(testing::Values(PointLossKind::hinge,
                                                           PointLossKind::squared_hinge,
                                                           PointLossKind::logistic),
-                                          testing::Range(0, 6)));
+                                          testing::Range(0, 7)));
 
 TEST_P(OneVsRest, primal_is_the_objective_of_the_returned_weights) {
   const Problem p = problem();

@@ -203,6 +203,58 @@ TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
   EXPECT_TRUE(none.rows.empty());
 }
 
+TEST(RowKernels, a_tail_is_the_last_columns_that_every_row_has) {
+  Random random(9);
+  const CsrMatrix full = random_rows(5, 40, 1.1, random);
+  EXPECT_EQ(dense_tail(full), 40U);
+  EXPECT_EQ(dense_tail(random_rows(50, 40, 0.5, random)), 0U);
+  EXPECT_EQ(dense_tail(CsrMatrix(40)), 0U);
+  std::vector<FeatureId> columns;
+  for (FeatureId j = 12; j < 40; ++j) columns.push_back(j);
+  CsrMatrix X = full;
+  X.append_row(columns, std::vector<float>(columns.size(), 1.0F));
+  EXPECT_EQ(dense_tail(X), 28U);
+  columns.erase(columns.begin() + 3);  // column 15
+  X.append_row(columns, std::vector<float>(columns.size(), 1.0F));
+  EXPECT_EQ(dense_tail(X), 24U);
+  X.append_row(std::vector<FeatureId>{39}, std::vector<float>{1.0F});
+  EXPECT_EQ(dense_tail(X), 0U);  // too few
+  X.append_row({}, {});
+  EXPECT_EQ(dense_tail(X), 0U);
+}
+
+TEST(RowKernels, scores_with_a_tail_have_the_same_bits) {
+  Random random(10);
+  for (const FeatureId tail : {16U, 17U, 40U}) {
+    const CsrMatrix sparse = random_rows(603, 30, 0.2, random);
+    CsrMatrix X(30 + tail);
+    for (std::size_t i = 0; i < sparse.num_rows(); ++i) {
+      const SparseRow row = sparse.row(i);
+      std::vector<FeatureId> columns(row.columns.begin(), row.columns.end());
+      std::vector<float> values(row.values.begin(), row.values.end());
+      for (FeatureId j = 0; j < tail; ++j) {
+        columns.push_back(30 + j);
+        values.push_back(static_cast<float>(random.normal()));
+      }
+      X.append_row(columns, values);
+    }
+    ASSERT_GE(dense_tail(X), tail);
+    const auto W = random_lanes(30 + tail, random);
+    Lanes thresholds;
+    std::fill_n(thresholds.at, kLanes, 2.0F);
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < 603; i += 2) rows.push_back(i);
+    RowScores without, with;
+    score_rows_above(X, 0, W, rows, thresholds, without);
+    score_rows_above(X, tail, W, rows, thresholds, with);
+    ASSERT_FALSE(with.rows.empty());
+    ASSERT_THAT(with.rows, ::testing::ElementsAreArray(without.rows));
+    for (std::size_t k = 0; k < with.rows.size(); ++k) {
+      EXPECT_THAT(with.scores[k].at, ::testing::ElementsAreArray(without.scores[k].at));
+    }
+  }
+}
+
 TEST(RowKernels, outer_products_fill_the_lower_triangle) {
   Random random(6);
   constexpr std::size_t d = 7;
