@@ -401,15 +401,16 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
   memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +
                                        8.0 * static_cast<double>(X.num_columns()) +
                                        4.0 * static_cast<double>(labels.num_labels_total()));
-  const double row_bytes = prefers_newton(X, options.loss) ? 4 * sizeof(Lanes) : sizeof(Lanes) + 24;
-  const double column_bytes = prefers_newton(X, options.loss) ? 9 * sizeof(Lanes) : sizeof(Lanes);
+  const bool has_sets = options.loss != PointLossKind::logistic;
+  const bool has_newton = prefers_newton(X, options.loss);
+  const double row_bytes =
+      (has_newton ? 4.0 * sizeof(Lanes) : 0.0) + (has_sets ? sizeof(Lanes) + 24.0 : 0.0);
+  const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
   // A label's working set is a few times its own rows.
   constexpr double kGrowth = 4;
   const double own = static_cast<double>(labels.num_labels_total()) / std::max(1U, num_labels);
   const double sets =
-      prefers_newton(X, options.loss)
-          ? 0.0
-          : width * static_cast<double>(sizeof(DualRow)) * std::min(rows, kGrowth * own);
+      has_sets ? width * static_cast<double>(sizeof(DualRow)) * std::min(rows, kGrowth * own) : 0.0;
   memory.add("scratch of the threads",
              std::min<double>(num_threads, blocks) *
                  (row_bytes * rows + (column_bytes + 8) * columns + sets));

@@ -89,7 +89,8 @@ struct OneVsRestFit {
 /// training, labels not reached have zero weights, that Stop and an infinite gap. Same bits for any
 /// executor size. Memory: the result, and for each thread about 700 bytes per column and 300 per
 /// row, as sixteen labels share every pass over the rows. Hinge and squared hinge are solved in the
-/// dual on working sets; logistic loss, and squared hinge on few full columns, by Newton steps.
+/// dual on working sets; logistic loss by Newton steps, which also continue with squared hinge on
+/// few full columns where the working sets are not soon done.
 /// Labels on which these converge slowly continue with second-order steps if there are few columns
 /// (linear/second_order.hpp), which reach the gap whatever the scales of the columns.
 ///
