@@ -145,11 +145,14 @@ def wordnet(bench: Bench, data: Path, folder: Path) -> None:
     one_label(bench, folder, "english", *parts)
 
 
-def tibkat_rows(data: Path, name: str, language: str, *, is_long: bool) -> Rows:
+def tibkat_rows(
+    data: Path, name: str, language: str, *, is_long: bool, length: int | None = 3
+) -> Rows:
+    """Texts with so many characters of their first Dewey number; None: all."""
     with gzip.open(data / "tibkat" / name, "rt", encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     return [
-        (r["ddc"][0][:3], " ".join(f"{r['title']} {r['abstract'] if is_long else ''}".split()))
+        (r["ddc"][0][:length], " ".join(f"{r['title']} {r['abstract'] if is_long else ''}".split()))
         for r in records
         if r["language"] == language and r["ddc"] and re.match(r"\d{3}", r["ddc"][0])
     ]

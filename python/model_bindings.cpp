@@ -292,9 +292,15 @@ nb::bytes to_bytes(const ModelParts& model) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+ModelParts of_this_interpreter(ModelParts model) {
+  use_this_interpreter(model.preprocessing.vectors);
+  if (model.records) use_this_interpreter(model.records->text.vectors);
+  return model;
+}
+
 ModelParts from_bytes(const nb::bytes& bytes) {
-  return parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
-                     "model in memory");
+  return of_this_interpreter(parse_model(
+      {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "model in memory"));
 }
 
 ModelParts compressed_model(const ModelParts& model, double keep, const std::string& precision) {
@@ -312,7 +318,8 @@ void bind_model(nb::module_& m) {
   m.def("import_liblinear", &import_liblinear, "path"_a);
   nb::class_<ModelParts>(m, "Model")
       .def_static(
-          "load", [](const std::string& path) { return load_model(path); }, "path"_a)
+          "load", [](const std::string& path) { return of_this_interpreter(load_model(path)); },
+          "path"_a)
       .def("save", &save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("__init__", [](ModelParts* model,
                           const nb::bytes& bytes) { new (model) ModelParts(from_bytes(bytes)); })

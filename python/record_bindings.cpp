@@ -8,12 +8,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "data/column_patterns.hpp"
 #include "data/path_ids.hpp"
 #include "data/text_views.hpp"
 #include "methods/training.hpp"
+#include "model/process_encoder.hpp"
 
 namespace margrove::python {
 namespace {
@@ -40,6 +42,11 @@ std::tuple<Names, Names, Names> expand(const Selection& selection, const Names& 
   return {found.text, found.numeric, found.categorical};
 }
 
+std::shared_ptr<TextEncoder> encoder_of(const std::string& model) {
+  const nb::object executable = nb::module_::import_("sys").attr("executable");
+  return std::make_shared<ProcessEncoder>(model, 0, nb::cast<std::string>(executable));
+}
+
 }  // namespace
 
 RecordSelection selection_of(const Selection& python) {
@@ -54,7 +61,12 @@ TfidfOptions tfidf_options_of(const TextOptions& values, const Names& stop_words
   OptionTable table(options);
   for (const auto& [name, value] : values) table.set(name, value);
   options.stop_words = stop_words;
+  if (options.vectors != "none") options.encoder = encoder_of(options.vectors);
   return options;
+}
+
+void use_this_interpreter(Preprocessing::Vectors& vectors) {
+  if (vectors.width() > 0) vectors.encoder = encoder_of(vectors.facts.name);
 }
 
 Records::Records(const nb::object& documents, const Matrix<float>& numeric,

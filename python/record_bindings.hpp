@@ -27,6 +27,9 @@ RecordSelection selection_of(const Selection& python);
 using TextOptions = std::vector<std::pair<std::string, std::string>>;
 TfidfOptions tfidf_options_of(const TextOptions& values, const Names& stop_words);
 
+/// Vectors of texts are made by the interpreter that runs, not by one of the PATH.
+void use_this_interpreter(Preprocessing::Vectors& vectors);
+
 /// The fields of rows that are features.
 class Records {
  public:

@@ -61,8 +61,10 @@ nb::bytes to_bytes(const Preprocessing& fitted) {
 }
 
 Preprocessing from_bytes(const nb::bytes& bytes) {
-  return load_preprocessing(parse_safetensors(
+  Preprocessing fitted = load_preprocessing(parse_safetensors(
       {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, "terms in memory"));
+  use_this_interpreter(fitted.vectors);
+  return fitted;
 }
 
 /// The weights of the terms of documents.
@@ -80,7 +82,8 @@ nb::object weigh(const Preprocessing& fitted, const nb::object& documents) {
 std::vector<std::string> term_names(const Preprocessing& fitted) {
   std::vector<std::string> names;
   if (fitted.kind != Preprocessing::Kind::text_tfidf) return names;
-  for (FeatureId j = 0; j < fitted.idf.size(); ++j) names.push_back(fitted.term_name(j));
+  for (FeatureId j = 0; j < fitted.idf.size() + fitted.vectors.width(); ++j)
+    names.push_back(fitted.term_name(j));
   return names;
 }
 

@@ -46,6 +46,7 @@ PUBLIC = {
     "svmlight_reader": "data",
     "text_reader": "data",
     "stop_words": "data",
+    "text_encoder": "data",
     "tfidf": "data",
     "writers": "data",
     "label_graph": "hierarchy",

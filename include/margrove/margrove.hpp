@@ -32,6 +32,7 @@
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
 #include "margrove/svmlight_reader.hpp"
+#include "margrove/text_encoder.hpp"
 #include "margrove/text_reader.hpp"
 #include "margrove/tfidf.hpp"
 #include "margrove/training.hpp"

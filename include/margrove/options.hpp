@@ -78,6 +78,8 @@ std::string_view name_of(E value) {
   return {};
 }
 
+namespace detail {
+struct AnyText {};
 /// A type of option with a text of its own, such as the rule of the node weights: parse() throws
 /// InvalidOption, and parse(to_text()) is the same value.
 template <class T>
@@ -85,8 +87,6 @@ concept TextOption = requires(const T& value, std::string_view text) {
   { T::parse(text) } -> std::same_as<T>;
   { value.to_text() } -> std::same_as<std::string>;
 };
-namespace detail {
-struct AnyText {};
 }  // namespace detail
 
 /// What front ends show of one option.
@@ -135,7 +135,7 @@ Field<Struct, E, Choices> field(std::string_view name, E Struct::*member,
   for (const E value : allowed) choices.values.emplace_back(name_of(value));
   return {name, member, std::move(choices), std::move(help)};
 }
-template <class Struct, TextOption T>
+template <class Struct, detail::TextOption T>
 Field<Struct, T, detail::AnyText> field(std::string_view name, T Struct::*member,
                                         std::string help) {
   return {name, member, detail::AnyText{}, std::move(help)};
@@ -174,7 +174,7 @@ Value parse_value(std::string_view option, std::string_view text, const Constrai
     return static_cast<Value>(parsed);
   } else if constexpr (std::is_floating_point_v<Value>) {
     return static_cast<Value>(parse_number(option, text));
-  } else if constexpr (TextOption<Value>) {
+  } else if constexpr (detail::TextOption<Value>) {
     return Value::parse(text);
   } else if constexpr (NamedEnum<Value>) {
     return parse_choice<Value>(option, text, constraint.values);
@@ -189,7 +189,7 @@ constexpr std::string_view option_type(bool has_choices) {
   if (std::is_same_v<Value, bool>) return "switch";
   if (std::is_integral_v<Value>) return "integer";
   if (std::is_floating_point_v<Value>) return "number";
-  return has_choices && !TextOption<Value> ? "choice" : "text";
+  return has_choices && !detail::TextOption<Value> ? "choice" : "text";
 }
 }  // namespace detail
 
@@ -282,7 +282,7 @@ class OptionTable {
   static std::string to_text(E value) {
     return std::string(name_of(value));
   }
-  template <TextOption T>
+  template <detail::TextOption T>
   static std::string to_text(const T& value) {
     return value.to_text();
   }

@@ -52,7 +52,7 @@ struct FitReport {
 /// that preprocessing makes of the rows.
 struct Explanation {
   struct Contribution {
-    FeatureId feature;  // num_features(): the intercept
+    FeatureId feature;  // num_features(): the intercept; the one after: the vector of the text
     float value;        // x_j
     float weight;       // W[j][node], per unit of the value
     double score;       // weight * (value - centre)

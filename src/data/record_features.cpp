@@ -120,7 +120,7 @@ CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std:
     value_places.push_back(places(fields.categorical[f], categorical[f], meter));
   }
   const RecordFeatures::Range numbers = fitted.numeric_columns();
-  CsrMatrix X(fitted.num_columns());
+  CsrMatrix X(fitted.num_columns() - fitted.text.vectors.width());
   std::vector<FeatureId> columns;
   std::vector<float> values;
   const auto add = [&](FeatureId column, float value) {
@@ -168,7 +168,7 @@ FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
   CsrMatrix words;
   if (!selection.text.empty()) {
     const bool is_all = fields.numeric.empty() && fields.categorical.empty();
-    FittedTexts texts = fit_and_weigh_texts(documents, options, /*needs_terms=*/is_all, control);
+    FittedTexts texts = fit_and_weigh_terms(documents, options, /*needs_terms=*/is_all, control);
     fitted.text = std::move(texts.fitted);
     if (!is_all) fitted.text.num_rows_without_terms = 0;
     words = std::move(texts.X);
@@ -181,7 +181,8 @@ FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
     fitted.categorical.push_back(fit_values(field, meter));
   }
   fitted.selection = std::move(selection);
-  both.X = record_rows(fitted, words, num_rows(documents, fields), fields, control);
+  both.X = with_vectors(record_rows(fitted, words, num_rows(documents, fields), fields, control),
+                        fitted.text, documents, control);
   return both;
 }
 
@@ -189,8 +190,9 @@ CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::strin
                         const RecordFields& fields, RunControl* control) {
   check_fields(documents, fields, fitted.selection);
   const bool has_text = !fitted.selection.text.empty();
-  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents, control) : CsrMatrix();
-  return record_rows(fitted, words, num_rows(documents, fields), fields, control);
+  const CsrMatrix words = has_text ? weigh_terms(fitted.text, documents, control) : CsrMatrix();
+  return with_vectors(record_rows(fitted, words, num_rows(documents, fields), fields, control),
+                      fitted.text, documents, control);
 }
 
 RecordFeatures::Range RecordFeatures::numeric_columns() const {
@@ -202,6 +204,7 @@ std::uint32_t RecordFeatures::num_columns() const {
   std::size_t count = numeric_columns().end;
   for (const Numeric& each : numeric) count += each.may_be_missing ? 1U : 0U;
   for (const std::vector<std::string>& values : categorical) count += values.size();
+  count += text.vectors.width();
   return static_cast<std::uint32_t>(count);
 }
 
@@ -219,6 +222,9 @@ std::string RecordFeatures::column_name(FeatureId column) const {
       return concat(selection.categorical[f], " = ", categorical[f][column - first]);
     }
     first += static_cast<FeatureId>(categorical[f].size());
+  }
+  if (column - first < text.vectors.width()) {
+    return text.term_name(column - first + static_cast<FeatureId>(text.idf.size()));
   }
   return concat("feature ", column + 1);
 }

@@ -14,8 +14,8 @@ namespace margrove {
 /// Fitted on training rows and kept in models. The columns are, in this order: the weights of the
 /// terms of the text (each row of unit norm); the numeric fields as they are; for each numeric
 /// field that some training row lacks, 1 where it is missing; for each value of each categorical
-/// field, 1 where the row has it. A missing number becomes the mean of the training rows that have
-/// it. Values and terms that training did not have are left out.
+/// field, 1 where the row has it; the vector of the text. A missing number becomes the mean of the
+/// training rows that have it. Values and terms that training did not have are left out.
 struct RecordFeatures {
   struct Numeric {
     float mean = 0;

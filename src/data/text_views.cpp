@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "base/work_meter.hpp"
 #include "data/term_weights.hpp"
 #include "data/terms.hpp"
@@ -232,7 +234,7 @@ class TermRowWriter {
 };
 
 /// The options as a model keeps them, without terms.
-Preprocessing without_vocabulary(const TfidfOptions& options) {
+Preprocessing without_vocabulary(const TfidfOptions& options, RunControl* control) {
   check_tfidf(options);
   Preprocessing fitted = weighting_of(Preprocessing::Kind::text_tfidf, options);
   fitted.terms = {.words = options.word_ngrams,
@@ -241,13 +243,44 @@ Preprocessing without_vocabulary(const TfidfOptions& options) {
                   .num_hashes = static_cast<std::uint32_t>(options.hash_features),
                   .hash_seed = options.hash_seed,
                   .stem = options.stem};
+  if (options.vectors != "none" || options.encoder != nullptr) {
+    require<InvalidOption>(options.encoder != nullptr, "option vectors is '", options.vectors,
+                           "', but TfidfOptions::encoder, which makes them here, is null");
+    fitted.vectors = {options.encoder->facts(control), options.vector_share, options.encoder};
+    require(fitted.vectors.width() > 0, "option vectors: the encoder has vectors of 0 numbers");
+  }
   std::vector<std::string>& stop_words = fitted.terms.stop_words;
   std::sort(stop_words.begin(), stop_words.end());
   stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());
   return fitted;
 }
 
-void require_terms(const Preprocessing& fitted, std::size_t num_rows) {
+void require_same(const TextEncoder::Facts& trained, const TextEncoder::Facts& found) {
+  require(found.digest == trained.digest && found.width == trained.width,
+          "the model takes vectors of ", trained.width, " numbers of encoder ", trained.name,
+          " with digest ", trained.digest, ", but encoder ", found.name, " has ", found.width,
+          " and digest ", found.digest);
+}
+
+/// A vector of the given norm, with its zeros, so that all rows have all of its columns.
+void append_scaled(std::span<const float> vector, double norm, FeatureId first,
+                   std::vector<FeatureId>& columns, std::vector<float>& values) {
+  double square = 0;
+  for (const float x : vector) {
+    require(std::isfinite(x), "encoder: a vector has the number ", x, ", but must be finite");
+    square += double{x} * double{x};
+  }
+  const double scale = square > 0 ? norm / std::sqrt(square) : 0.0;
+  for (std::size_t j = 0; j < vector.size(); ++j) {
+    columns.push_back(first + static_cast<FeatureId>(j));
+    values.push_back(static_cast<float>(scale * double{vector[j]}));
+  }
+}
+
+/// Unless rows have other features.
+void require_terms(Preprocessing& fitted, bool needs_terms, std::size_t num_rows) {
+  if (fitted.vectors.width() > 0) fitted.num_rows_without_terms = 0;
+  if (!needs_terms) return;
   const TextTerms& terms = fitted.terms;
   require(num_rows == 0 || fitted.num_rows_without_terms < num_rows, "tfidf: none of the ",
           num_rows, " texts has a term; words are made of letters and digits, word_ngrams is ",
@@ -259,23 +292,31 @@ void require_terms(const Preprocessing& fitted, std::size_t num_rows) {
 
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
                         bool needs_terms, RunControl* control) {
-  Preprocessing fitted = without_vocabulary(options);
+  Preprocessing fitted = without_vocabulary(options, control);
   const CountedTerms terms(fitted, documents, /*most_kept=*/0, control);
   keep_terms(terms, documents.size(), options, WorkMeter(control), fitted);
-  if (needs_terms) require_terms(fitted, documents.size());
+  require_terms(fitted, needs_terms, documents.size());
   return fitted;
 }
 
 FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
                                 const TfidfOptions& options, bool needs_terms, RunControl* control,
                                 std::size_t most_kept) {
-  FittedTexts result{without_vocabulary(options), {}};
+  FittedTexts result = fit_and_weigh_terms(documents, options, needs_terms, control, most_kept);
+  result.X = with_vectors(std::move(result.X), result.fitted, documents, control);
+  return result;
+}
+
+FittedTexts fit_and_weigh_terms(std::span<const std::string_view> documents,
+                                const TfidfOptions& options, bool needs_terms, RunControl* control,
+                                std::size_t most_kept) {
+  FittedTexts result{without_vocabulary(options, control), {}};
   Preprocessing& fitted = result.fitted;
   CsrMatrix& X = result.X;
   const CountedTerms terms(fitted, documents, most_kept, control);
   WorkMeter meter(control);
   const auto kept = keep_terms(terms, documents.size(), options, meter, fitted);
-  if (needs_terms) require_terms(fitted, documents.size());
+  require_terms(fitted, needs_terms, documents.size());
   std::vector<std::uint32_t> columns(terms.counts.size(), TermTable::kNone);
   for (std::uint32_t j = 0; j < kept.size(); ++j) columns[kept[j]] = j;
   X = CsrMatrix(static_cast<std::uint32_t>(kept.size()));
@@ -300,6 +341,11 @@ FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
 
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
                       RunControl* control) {
+  return with_vectors(weigh_terms(fitted, documents, control), fitted, documents, control);
+}
+
+CsrMatrix weigh_terms(const Preprocessing& fitted, std::span<const std::string_view> documents,
+                      RunControl* control) {
   require(fitted.kind == Preprocessing::Kind::text_tfidf,
           "preprocessing: it was not fitted on text");
   WorkMeter meter(control);
@@ -314,6 +360,39 @@ CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_v
     writer.finish_row();
   }
   return X;
+}
+
+CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
+                       std::span<const std::string_view> documents, RunControl* control) {
+  const auto& [facts, share, encoder] = fitted.vectors;
+  if (facts.width == 0) return X;
+  require(encoder != nullptr, "preprocessing: there is no encoder for its vectors of ", facts.name);
+  require_same(facts, encoder->facts(control));
+  constexpr std::size_t kTogether = 1024;
+  const auto term_scale = static_cast<float>(std::sqrt(1 - share));
+  CsrMatrix joined(X.num_columns() + facts.width);
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (std::size_t begin = 0; begin < documents.size(); begin += kTogether) {
+    const auto texts = documents.subspan(begin, std::min(kTogether, documents.size() - begin));
+    const std::vector<float> vectors = encoder->encode(texts, control);
+    end_if_out_of_time(control);
+    require(vectors.size() == texts.size() * facts.width, "encoder ", facts.name, " made ",
+            vectors.size(), " numbers of ", texts.size(), " texts, but must make ", facts.width,
+            " of each");
+    for (std::size_t k = 0; k < texts.size(); ++k) {
+      const SparseRow row = X.row(begin + k);
+      columns.assign(row.columns.begin(), row.columns.end());
+      values.assign(row.values.begin(), row.values.end());
+      for (std::size_t e = 0; e < values.size() && columns[e] < fitted.idf.size(); ++e) {
+        values[e] *= term_scale;
+      }
+      append_scaled({vectors.data() + k * facts.width, facts.width}, std::sqrt(share),
+                    X.num_columns(), columns, values);
+      joined.append_row(columns, values);
+    }
+  }
+  return joined;
 }
 
 }  // namespace margrove

@@ -39,6 +39,17 @@ FittedTexts fit_and_weigh_texts(std::span<const std::string_view> documents,
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
                       RunControl* control = nullptr);
 
+/// The same without the vectors, for rows that have further columns before them.
+FittedTexts fit_and_weigh_terms(std::span<const std::string_view> documents,
+                                const TfidfOptions& options, bool needs_terms, RunControl* control,
+                                std::size_t most_kept = std::size_t{1} << 26U);
+CsrMatrix weigh_terms(const Preprocessing& fitted, std::span<const std::string_view> documents,
+                      RunControl* control);
+/// X with the block of Preprocessing::vectors, if there is one, as its last columns; the first ones
+/// are those of the terms. Throws InvalidInput unless the encoder is the one of the training.
+CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
+                       std::span<const std::string_view> documents, RunControl* control);
+
 /// RecordFeatures::fit(), and what RecordFeatures::apply() makes of the same records, where
 /// `documents` stand for the texts of `fields`. There are none if the selection has no text. Texts
 /// are cut as fit_and_weigh_texts() does.

@@ -28,6 +28,10 @@ void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
           terms.stem.language, "', but this build's Snowball library has only ",
           detail::join(TextTerms::Stem::languages(), ", "));
   require(has_words || terms.are_words(), "preprocessing: terms of texts are chosen without text");
+  const Preprocessing::Vectors& vectors = fitted.vectors;
+  require(vectors.width() == 0 || (has_words && vectors.share > 0 && vectors.share < 1),
+          "preprocessing: vectors have the share ", vectors.share,
+          ", but must have one in (0, 1), and text");
   require(!terms.words.is_none() || !terms.characters.is_none(),
           "preprocessing: both kinds of n-grams are none");
   for (std::size_t k = 1; k < terms.stop_words.size(); ++k) {
@@ -53,6 +57,9 @@ Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
 }
 
 std::string Preprocessing::term_name(FeatureId column) const {
+  if (column >= idf.size()) {
+    return concat("vector ", column - idf.size() + 1, " of ", vectors.facts.name);
+  }
   return column < hashes.size() ? concat("hash ", hashes[column]) : vocabulary[column];
 }
 

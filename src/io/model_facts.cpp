@@ -26,6 +26,11 @@ void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
     facts.push_back({"stop words", concat(fitted.terms.stop_words.size())});
   }
   if (!fitted.terms.stem.is_none()) facts.push_back({"stems", fitted.terms.stem.language});
+  if (fitted.vectors.width() > 0) {
+    const TextEncoder::Facts& encoder = fitted.vectors.facts;
+    facts.push_back({"vectors", concat(encoder.name, ", ", encoder.width, " columns, share ",
+                                       fitted.vectors.share, ", digest ", encoder.digest)});
+  }
   if (fitted.term_weights == TextTerms::Weights::bm25) {
     facts.push_back({"term weights", concat("bm25, k1 ", fitted.bm25_k1, ", b ", fitted.bm25_b,
                                             ", average length ", fitted.average_length)});

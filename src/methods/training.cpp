@@ -18,6 +18,7 @@
 #include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
 #include "model/finite_scores.hpp"
+#include "model/process_encoder.hpp"
 
 namespace margrove {
 
@@ -31,6 +32,9 @@ namespace {
 
 TfidfOptions tfidf_options(const PreprocessingOptions& options) {
   TfidfOptions tfidf = options;
+  if (tfidf.vectors != "none" && tfidf.encoder == nullptr) {
+    tfidf.encoder = std::make_shared<ProcessEncoder>(tfidf.vectors);
+  }
   if (options.stop_words_choice.empty()) return tfidf;
   for (std::string& word : stop_words_of_choice(options.stop_words_choice)) {
     tfidf.stop_words.push_back(std::move(word));

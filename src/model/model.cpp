@@ -1,5 +1,9 @@
 #include "model/model.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "model/feature_name.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/log_odds.hpp"
@@ -13,9 +17,45 @@ const RowPredictor& ModelParts::rows() const {
   return *rows;
 }
 
+namespace {
+
+/// The vectors of texts in rows of a model, which are its last columns; of width 0: there are none.
+const Preprocessing::Vectors& vectors_of(const ModelParts& model) {
+  return model.records ? model.records->text.vectors : model.preprocessing.vectors;
+}
+
+/// One part in the place of those of single columns from `first` on, which mean nothing by
+/// themselves. Its value is the norm of the vector.
+void join_vector(FeatureId first, FeatureId end, std::vector<Explanation::Contribution>& parts) {
+  double square = 0, score = 0;
+  const auto is_of_vector = [&](const Explanation::Contribution& part) {
+    if (part.feature < first || part.feature >= end) return false;
+    square += double{part.value} * double{part.value};
+    score += part.score;
+    return true;
+  };
+  const auto left = std::remove_if(parts.begin(), parts.end(), is_of_vector);
+  if (left == parts.end()) return;
+  parts.erase(left, parts.end());
+  const double norm = std::sqrt(square);
+  const double weight = norm > 0 ? score / norm : 0.0;
+  parts.push_back({end + 1, static_cast<float>(norm), static_cast<float>(weight), score});
+}
+
+}  // namespace
+
 Explanation ModelParts::explain(const SparseRow& x, LabelId label,
                                 std::size_t num_strongest) const {
-  return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
+  const std::uint32_t width = vectors_of(*this).width();
+  if (width == 0) return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
+  Explanation explanation = in_raw_units(
+      rows().explain(x, label, std::numeric_limits<std::size_t>::max()), preprocessing);
+  const FeatureId end = num_raw_features();
+  for (Explanation::Node& node : explanation.nodes) {
+    join_vector(end - width, end, node.strongest);
+    keep_strongest(node.strongest, num_strongest);
+  }
+  return explanation;
 }
 
 std::uint32_t ModelParts::num_raw_features() const {
@@ -25,6 +65,9 @@ std::uint32_t ModelParts::num_raw_features() const {
 
 std::string ModelParts::feature_name(FeatureId feature) const {
   if (feature == num_raw_features()) return "(intercept)";
+  if (feature > num_raw_features() && vectors_of(*this).width() > 0) {
+    return concat("vector of ", vectors_of(*this).facts.name);
+  }
   return margrove::feature_name(feature, records ? &*records : nullptr, preprocessing, views);
 }
 

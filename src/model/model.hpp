@@ -35,12 +35,12 @@ struct ModelParts {
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
   /// RowPredictor::explain() of a row after preprocessing, in the columns and
-  /// units of the row before it.
+  /// units of the row before it. The vector of a text is one part.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const;
   /// Columns of rows before preprocessing, so far as they are numbers and the model knows them.
   std::uint32_t num_raw_features() const;
-  /// What users call a column of rows before preprocessing, or "(intercept)" for the one after the
-  /// last.
+  /// What users call a column of rows before preprocessing, "(intercept)" for the one after the
+  /// last, or "vector of minilm" for the one after that.
   std::string feature_name(FeatureId feature) const;
   /// Whether each label has training rows.
   std::vector<bool> in_training() const;

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+
+#include "model/process_encoder.hpp"
 
 namespace margrove {
 namespace {
@@ -118,6 +121,13 @@ void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fi
   } else if (fitted.kind == Preprocessing::Kind::text_tfidf) {
     out.put_strings(name + ".vocabulary", fitted.vocabulary);
   }
+  if (fitted.vectors.width() > 0) {
+    const auto& [encoder, share, _] = fitted.vectors;
+    out.put_text(name + ".encoder", encoder.name);
+    out.put_text(name + ".encoder_digest", encoder.digest);
+    out.put_text(name + ".vector_width", concat(encoder.width));
+    out.put_number(name + ".vector_share", share);
+  }
   if (!fitted.has_own_terms()) return;
   out.put_text(name + ".word_ngrams", fitted.terms.words.to_text());
   out.put_text(name + ".char_ngrams", fitted.terms.characters.to_text());
@@ -150,6 +160,17 @@ void load_columns(const TensorMap& tensors, const std::string& name, Preprocessi
   fitted.terms.hash_seed = tensors.whole_number(name + ".hash_seed");
 }
 
+void load_vectors(const TensorMap& tensors, const std::string& name,
+                  Preprocessing::Vectors& vectors) {
+  constexpr std::uint64_t kWidest = 1U << 20U;
+  TextEncoder::Facts& facts = vectors.facts;
+  facts.name = tensors.text(name + ".encoder");
+  facts.digest = tensors.text(name + ".encoder_digest");
+  facts.width = static_cast<std::uint32_t>(tensors.whole_number(name + ".vector_width", kWidest));
+  vectors.share = tensors.number(name + ".vector_share");
+  vectors.encoder = std::make_shared<ProcessEncoder>(facts.name);
+}
+
 void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
   fitted.sublinear_tf = tensors.truth(name + ".sublinear_tf");
   fitted.idf = tensors.get<float>(name + ".idf");
@@ -158,6 +179,7 @@ void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing
   if (tensors.has_text(name + ".word_rule")) {
     fitted.terms.word_rule = tensors.get_enum<TextTerms::WordRule>(name + ".word_rule");
   }
+  if (tensors.has_text(name + ".encoder")) load_vectors(tensors, name, fitted.vectors);
   if (!tensors.has_text(name + ".word_ngrams")) return;
   fitted.terms.words = load_lengths(tensors, name + ".word_ngrams");
   fitted.terms.characters = load_lengths(tensors, name + ".char_ngrams");
