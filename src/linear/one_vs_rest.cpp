@@ -298,6 +298,8 @@ class Training {
     }
     if (open.empty()) return;
     newton.resize(open.size());
+    scratch.above = {};  // so that both solvers together take no more memory than this one
+    scratch.members = {};
     solve_newton(problem, open, scratch, share, newton);
     for (std::size_t k = 0, l = 0; k < open.size(); ++k, ++l) {
       while (inputs[l].label != open[k].label) ++l;
@@ -403,8 +405,7 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                        4.0 * static_cast<double>(labels.num_labels_total()));
   const bool has_sets = options.loss != PointLossKind::logistic;
   const bool has_newton = prefers_newton(X, options.loss);
-  const double row_bytes =
-      (has_newton ? 4.0 * sizeof(Lanes) : 0.0) + (has_sets ? sizeof(Lanes) + 24.0 : 0.0);
+  const double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
   const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
   // A label's working set is a few times its own rows.
   constexpr double kGrowth = 4;
