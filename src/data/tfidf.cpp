@@ -78,6 +78,9 @@ Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, Run
       "are for texts, and the rows hold counts");
   require<InvalidOption>(options.stem.is_none(), "option stem is ", options.stem.language,
                          ", but it is for texts, and the rows hold counts");
+  require<InvalidOption>(options.vectors == defaults.vectors && options.encoder == nullptr,
+                         "option vectors is '", options.vectors,
+                         "', but it is for texts, and the rows hold counts");
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
                          options.hash_features, ", but it is for texts, and the rows hold counts");
   WorkMeter meter(control);

@@ -123,6 +123,9 @@ TEST(TextVectors, wrong_vectors_and_options_are_refused) {
               HasSubstr("made 11 numbers of 4 texts, but must make 3 of each"));
   TfidfOptions options = options_with(nullptr);
   EXPECT_THROW(Preprocessing::fit_text(kTexts, options), InvalidOption);
+  options.char_ngrams = TfidfOptions{}.char_ngrams;
+  EXPECT_THAT(message_of<InvalidOption>([&] { Preprocessing::fit_counts(CsrMatrix(2), options); }),
+              HasSubstr("option vectors is 'lengths', but it is for texts"));
   options = options_with(encoder);
   for (const double share : {0.0, 1.0, -1.0}) {
     options.vector_share = share;
