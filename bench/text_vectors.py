@@ -4,11 +4,11 @@
     bench/text_vectors.py PROGRAM DATA [clinc150] [tibkat] [tibkat3] [--model MODEL]
 
 PROGRAM is the margrove program, DATA the folder of the data sets, MODEL what `--vectors` takes.
-The sets are short questions with 150 intents, and English titles with their Dewey numbers: the first
-six characters of these, or three digits. Each line is one training with the options of the line. All
-figures are on held-out rows. CPU seconds are those of the training command; the vectors are made
-before, which the first line of a set measures. The lines `scikit-learn` are LinearSVC on the same
-terms (TfidfVectorizer) and vectors.
+The sets are short questions with 150 intents, and English titles with their Dewey numbers: the
+first six characters of these, or three digits. Each line is one training with the options of the
+line. All figures are on held-out rows. CPU seconds are those of the training command; the vectors
+are made before, which the first line of a set measures. The lines `scikit-learn` are LinearSVC on
+the same terms (TfidfVectorizer) and vectors.
 """
 
 import argparse

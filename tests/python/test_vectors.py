@@ -260,7 +260,10 @@ def two_networks(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (shutil.rmtree, "model is no folder, and MARGROVE_VECTORS_PATH has none of its name; a model of vectors is a folder that has model.onnx"),
+        (
+            shutil.rmtree,
+            "model is no folder, and MARGROVE_VECTORS_PATH has none of its name; a model of ",
+        ),
         (lambda f: (f / "model.onnx").unlink(), r"exactly one file \*\.onnx, but has none"),
         (two_networks, r"exactly one file \*\.onnx, but has a\.onnx, b\.onnx"),
         (lambda f: (f / "tokenizer.json").unlink(), "there is no tokenizer.json beside"),

@@ -248,7 +248,11 @@ def test_models_are_described(folder: Path) -> None:
 @pytest.mark.parametrize("command", ["describe", "serve"])
 def test_errors_of_models_are_one_line(command: str, folder: Path, tmp_path: Path) -> None:
     cases: list[tuple[Any, list[str], str]] = [
-        (tmp_path / "none", PLAIN, "none is no folder, and MARGROVE_VECTORS_PATH has none of its name; a model of vectors is a folder that has"),
+        (
+            tmp_path / "none",
+            PLAIN,
+            "none is no folder, and MARGROVE_VECTORS_PATH has none of its name; a model of ",
+        ),
         (folder, ["-c", HIDDEN], "vectors need the package tokenizers: pip install"),
     ]
     for model, program, message in cases:
