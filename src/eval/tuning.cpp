@@ -213,6 +213,8 @@ PointOptions options_of_point(const OptionValues& point,
       options.of_method.emplace_back(name, value);
     }
   }
+  // An encoder that was started before is the one of the name before.
+  if (options.preprocessing.vectors != preprocessing.vectors) options.preprocessing.encoder = {};
   return options;
 }
 

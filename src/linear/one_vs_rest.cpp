@@ -285,8 +285,8 @@ class Training {
                        BlockScratch& scratch, RunControl& share,
                        std::span<LaneOutput> outputs) const {
     scratch.weights.assign(problem.X.num_columns(), Lanes{});
+    std::vector<std::size_t> lanes;
     std::vector<LaneInput> open;
-    std::vector<LaneOutput> newton;
     for (std::size_t l = 0; l < inputs.size(); ++l) {
       if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
       const SparseWeights& w = outputs[l].weights;
@@ -294,17 +294,18 @@ class Training {
         scratch.weights[w.features[k]].at[open.size()] = w.values[k];
       }
       if (start_weights_) start_weights_.read(inputs[l].label, open.size(), scratch.weights);
+      lanes.push_back(l);
       open.push_back(inputs[l]);
     }
     if (open.empty()) return;
-    newton.resize(open.size());
+    std::vector<LaneOutput> newton(open.size());
     scratch.above = {};  // so that both solvers together take no more memory than this one
     scratch.members = {};
     solve_newton(problem, open, scratch, share, newton);
-    for (std::size_t k = 0, l = 0; k < open.size(); ++k, ++l) {
-      while (inputs[l].label != open[k].label) ++l;
-      newton[k].fit.passes += outputs[l].fit.passes;
-      outputs[l] = std::move(newton[k]);
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      LaneOutput& output = outputs[lanes[k]];
+      newton[k].fit.passes += output.fit.passes;
+      output = std::move(newton[k]);
     }
   }
 

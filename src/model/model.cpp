@@ -1,6 +1,5 @@
 #include "model/model.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -34,9 +33,7 @@ void join_vector(FeatureId first, FeatureId end, std::vector<Explanation::Contri
     score += part.score;
     return true;
   };
-  const auto left = std::remove_if(parts.begin(), parts.end(), is_of_vector);
-  if (left == parts.end()) return;
-  parts.erase(left, parts.end());
+  if (std::erase_if(parts, is_of_vector) == 0) return;
   const double norm = std::sqrt(square);
   const double weight = norm > 0 ? score / norm : 0.0;
   parts.push_back({end + 1, static_cast<float>(norm), static_cast<float>(weight), score});

@@ -164,6 +164,14 @@ def test_a_grid_chooses_the_share(rows: Path, encoder: Path) -> None:
     assert printed.startswith("vector_share\tmicro_f1\n0.3\t")
 
 
+def test_a_grid_may_do_without_vectors(rows: Path, encoder: Path, tmp_path: Path) -> None:
+    command = ["tune", "--method", "flat-svm", "--text", "--vectors", encoder, "--folds", 2]
+    for choice in ("none", encoder):
+        model = tmp_path / "x.mg"
+        program(*command, "--grid", f"vectors={choice}", rows, model)
+        assert ("4 columns, share" in program("info", model)) == (choice != "none")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
