@@ -42,13 +42,34 @@ using namespace nb::literals;
 
 std::vector<Sentence> predict_sentences(const ModelParts& model,
                                         const std::vector<Sentence>& sentences, int threads) {
-  const SentencePredictor* predictor = model.predictor->sentences();
-  require(predictor != nullptr, "the model is of method ", model.method,
-          ", but must be one of sentences");
+  const SentencePredictor& predictor = sentences_of(model);
   const nb::gil_scoped_release released;
   Executor executor(threads);
   RunControl control;
-  return predictor->answers({sentences, "X", 0}, executor, control);
+  return predictor.answers({sentences, "X", 0}, executor, control);
+}
+
+/// Of each word: (word, head, relation, score of the relation or None, whether the arc's score
+/// contains it, other heads, other relations), where a head is (number, word, score of the arc) and
+/// another relation (name, score).
+nb::list explain_sentence(const ModelParts& model, const Sentence& sentence,
+                          std::size_t num_others) {
+  const auto tuple_of = [](const WordExplanation::Head& head) {
+    return nb::make_tuple(head.number, head.word, head.arc);
+  };
+  RunControl control;
+  nb::list words;
+  for (const WordExplanation& word : explained_sentences_of(model).explain_sentence(
+           {std::span(&sentence, 1), "X", 0}, 1, num_others, control)) {
+    nb::list heads, relations;
+    for (const auto& head : word.other_heads) heads.append(tuple_of(head));
+    for (const auto& other : word.other_relations) {
+      relations.append(nb::make_tuple(other.name, other.score));
+    }
+    words.append(nb::make_tuple(word.word, tuple_of(word.head), word.relation, word.relation_score,
+                                word.arc_has_relation, heads, relations));
+  }
+  return words;
 }
 
 nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
@@ -394,7 +415,9 @@ void bind_model(nb::module_& m) {
                    [](const ModelParts& model) { return model.predictor->files() != nullptr; })
       .def_prop_ro("gives_one_label",
                    [](const ModelParts& model) { return model.rows().gives_one_label(); })
+      .def_ro("token_keys", &ModelParts::token_keys)
       .def("predict_sentences", &predict_sentences, "sentences"_a, "threads"_a)
+      .def("explain_sentence", &explain_sentence, "sentence"_a, "num_others"_a)
       .def_prop_ro("calibration", &calibration_of)
       .def_prop_ro("linear_parts", &linear_parts)
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)

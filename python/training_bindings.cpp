@@ -8,6 +8,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "data/token_features.hpp"
 #include "eval/held_out.hpp"
 #include "io/shards.hpp"
 #include "margrove/errors.hpp"
@@ -250,7 +252,8 @@ ModelParts train_sentences(const std::string& method_name,
                            const std::vector<Sentence>& sentences, int threads,
                            std::optional<double> time_limit_seconds,
                            std::optional<double> memory_limit, nb::object callback,
-                           const ModelParts* start_weights) {
+                           const ModelParts* start_weights,
+                           std::optional<std::vector<std::string>> token_keys) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
@@ -268,6 +271,7 @@ ModelParts train_sentences(const std::string& method_name,
     });
   }
   reporter.rethrow();
+  model->token_keys = std::move(token_keys);
   return std::move(*model);
 }
 
@@ -322,7 +326,10 @@ void bind_training(nb::module_& m) {
         "start_weights"_a = nb::none(), "unlabelled"_a = "auto");
   m.def("train_sentences", &train_sentences, "method"_a, "options"_a, "sentences"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
-        "start_weights"_a = nb::none());
+        "start_weights"_a.none(), "token_keys"_a.none());
+  m.def("token_of", [](const TokenFeatures& features, const std::vector<std::string>& keys) {
+    return token_of(features, keys);
+  });
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,

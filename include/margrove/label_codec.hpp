@@ -36,7 +36,8 @@ class LabelCodec {
   /// every spelling of them: +1, 1.0.
   void set_are_numbers() { are_numbers_ = true; }
   bool are_numbers() const { return are_numbers_; }
-  const std::string& name(LabelId id) const { return names_[id]; }
+  /// Throws InvalidInput if there is no such label.
+  const std::string& name(LabelId id) const;
   std::span<const std::string> names() const { return names_; }
   std::size_t size() const { return names_.size(); }
 

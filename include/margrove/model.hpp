@@ -99,6 +99,10 @@ class Model {
   std::vector<std::pair<std::string, double>> evaluate_sentences(
       std::span<const Sentence> sentences, Executor& executor = Executor::serial(),
       RunControl* control = nullptr) const;
+  /// Parsers: what `margrove explain` prints of a sentence, which are the scores of each word's arc
+  /// and relation, and of its `num_others` best other heads and relations. Throws InvalidInput for
+  /// models of another kind.
+  std::string explain_sentence(const Sentence& sentence, std::size_t num_others = 5) const;
 
   explicit Model(std::unique_ptr<const ModelParts> parts);
   Model(Model&&) noexcept;

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from margrove.explanation import (
         Contribution,
         Explanation,
+        HeadScore,
         NodeScore,
         PathScore,
+        SentenceExplanation,
         SourceScore,
+        WordExplanation,
         explain,
     )
     from margrove.hierarchy import Hierarchy, read_annotations
@@ -59,6 +62,7 @@ __all__ = [
     "FlatLogisticRegression",
     "FlatSVC",
     "HRLogisticRegression",
+    "HeadScore",
     "Hierarchy",
     "KernelNetwork",
     "KernelRidgeClassifier",
@@ -67,12 +71,14 @@ __all__ = [
     "NodeScore",
     "PathScore",
     "SPNMKLClassifier",
+    "SentenceExplanation",
     "SharedSVC",
     "SimpleMKLClassifier",
     "SourceScore",
     "StructuredSVC",
     "TextFeatures",
     "TopDownSVC",
+    "WordExplanation",
     "__version__",
     "explain",
     "load",
@@ -86,7 +92,18 @@ _HOMES |= {"Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["AutoClassifier"] = "automatic"
 _HOMES["KernelNetwork"] = "kernel_networks"
-_HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore", "explain"), "explanation")
+_HOMES |= dict.fromkeys(
+    (
+        "HeadScore",
+        "NodeScore",
+        "PathScore",
+        "SentenceExplanation",
+        "SourceScore",
+        "WordExplanation",
+        "explain",
+    ),
+    "explanation",
+)
 _HOMES |= dict.fromkeys(
     ("AverageMKLClassifier", "LpMKLClassifier", "SPNMKLClassifier", "SimpleMKLClassifier"),
     "kernel_classifiers",

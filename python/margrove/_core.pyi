@@ -120,6 +120,21 @@ class Model:
     def is_of_files(self) -> bool: ...
     @property
     def gives_one_label(self) -> bool: ...
+    @property
+    def token_keys(self) -> list[str] | None: ...
+    def explain_sentence(
+        self, sentence: Sequence[Sequence[str]], num_others: int
+    ) -> list[
+        tuple[
+            str,
+            tuple[int, str, float],
+            str,
+            float | None,
+            bool,
+            list[tuple[int, str, float]],
+            list[tuple[str, float]],
+        ]
+    ]: ...
     def predict_sentences(
         self, sentences: Sequence[Sequence[Sequence[str]]], threads: int
     ) -> list[list[list[str]]]: ...
@@ -198,8 +213,12 @@ def train_sentences(
     time_limit_seconds: float | None,
     memory_limit: float | None,
     callback: Callable[..., object] | None,
-    start_weights: Model | None = ...,
+    start_weights: Model | None,
+    token_keys: Sequence[str] | None,
 ) -> Model: ...
+
+# The columns of a token that is a dict of features.
+def token_of(features: Mapping[str, str | float], keys: Sequence[str], /) -> list[str]: ...
 def plan_shards(
     folder: str,
     num_shards: int,

@@ -22,8 +22,10 @@ class Explained:
 
         def _rows(self, X: Any) -> Csr: ...
 
-    def explain(self, X: Any, label: Any = None, *, num_features: int = 5) -> list[Explanation]:
-        """The score of each row's best label (or of `label`) as a sum over nodes and features.
+    def explain(self, X: Any, label: Any = None, *, num_features: int = 5) -> list[Any]:
+        """An `Explanation` of each row: the score of its best label (or of `label`) as a sum over
+        nodes and features. Of a parser, a `SentenceExplanation` of each sentence, with
+        `num_features` other heads and relations of each word.
 
         `margrove.explain` does the same for a Pipeline that ends with the estimator.
         """

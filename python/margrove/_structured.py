@@ -13,6 +13,7 @@ from margrove._labels import classes_of, is_missing
 from margrove._options import option_text
 from margrove._progress import keeping
 from margrove._unicode import require_unicode
+from margrove.explanation import SentenceExplanation
 
 Self = TypeVar("Self", bound="Structured")
 
@@ -39,8 +40,6 @@ class Structured(Classifier):
     _weighs_rows = False
 
     _started: _core.Model | None = None  # the start of a training that runs
-    _keys: list[str] | None = None  # of the dicts that were tokens
-    _loaded_from_file = False
 
     def fit(  # type: ignore[override]
         self: Self, X: Any, y: Any = None, *, start: Any = None
@@ -101,10 +100,10 @@ class Structured(Classifier):
                 self.memory_limit,
                 self._kept.callback,
                 self._started,
+                keys,
             )
         given = [answers.get(name, name) for name in model.labels]
         self._adopt(model, "sentences", classes_of(given), None)
-        self._keys = keys
         self._raise_kept()
         self._warn()
         return self
@@ -124,9 +123,6 @@ class Structured(Classifier):
             if name not in others or text != option_text(defaults[name])
         }
 
-    def _loaded(self) -> None:
-        self._loaded_from_file = True
-
     def _adopt(self, model: Any, form: str, classes: Any, *rest: Any) -> None:
         super()._adopt(model, form, classes, *rest)
         self._output = _OUTPUT_TYPES[model.options["model"]]
@@ -139,24 +135,41 @@ class Structured(Classifier):
             if self._form == "single" and not how:
                 return self.top_k(X, 1)[0][:, 0]  # the sets may be empty or hold several
             return super().predict(X, **how)
-        X = _listed(X)
-        keys = _keys_of(X) if self._output.name == "chain" else None
-        if (keys is None) != (self._keys is None):
-            raise ValueError(_wrong_tokens(keys, self._loaded_from_file))
-        sentences = self.model_.predict_sentences(
-            _sentences_of(self._output, X, None, self._keys, {}), self.threads
-        )
+        sentences = self.model_.predict_sentences(self._sentences(X), self.threads)
         answer = {str(label): label for label in self.classes_.tolist()}
         if self._output.name != "dependency":
             return [[answer[tag] for (tag,) in sentence] for sentence in sentences]
         return [[(int(head), answer[name]) for head, name in sentence] for sentence in sentences]
 
+    def _sentences(self, X: Any) -> list[list[list[str]]]:
+        """The columns of all tokens, without answers."""
+        X = _listed(X)
+        keys = _keys_of(X) if self._output.name == "chain" else None
+        if (keys is None) != (self.model_.token_keys is None):
+            raise ValueError(_wrong_tokens(keys))
+        return _sentences_of(self._output, X, None, self.model_.token_keys, {})
+
+    def _explained(
+        self, X: Any, label: Any, num_features: int, given: list[str] | None
+    ) -> list[Any]:
+        check_is_fitted(self)
+        if self._output.form == "rows":
+            return super()._explained(X, label, num_features, given)
+        if label is not None:
+            raise ValueError(
+                f"label is {label!r}, which is for rows, but the estimator is fitted on sentences"
+            )
+        return [
+            SentenceExplanation.of(self.model_.explain_sentence(sentence, num_features))
+            for sentence in self._sentences(X)
+        ]
+
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         if self._output.form != "rows":
             raise ValueError(
-                "the estimator is fitted on sentences, which predict and score alone take, and not "
-                "on rows"
+                "the estimator is fitted on sentences, which predict, score and explain take, and "
+                "not on rows"
             )
         return super()._rows(X)
 
@@ -277,14 +290,9 @@ def _keys_of(X: Any) -> list[str] | None:
     )
 
 
-def _wrong_tokens(keys: list[str] | None, is_loaded: bool) -> str:
+def _wrong_tokens(keys: list[str] | None) -> str:
     if keys is None:
         return "X: tokens are no dicts, but must be as in fit"
-    if is_loaded:
-        return (
-            "X: tokens are dicts, but the model is from a file, which does not keep their keys; "
-            "pickle the estimator instead, or train with sequences of texts"
-        )
     return "X: tokens are dicts, but must be texts or sequences of texts, as in fit"
 
 
@@ -292,27 +300,30 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 def _cells_of_dict(token: Any, keys: list[str], place: str) -> list[str]:
-    """A dict of features as columns: the first, for the token, is always the same."""
+    """A dict of features as columns."""
     if not isinstance(token, Mapping):
         raise ValueError(f"{place} is {token!r}, but must be a dict as the first token")
-    features = {str(key): value for key, value in token.items()}
-    return ["_", *(_cell_of(key, features.get(key), place) for key in keys)]
+    return _core.token_of(
+        {
+            str(key): _feature_of(key, value, place)
+            for key, value in token.items()
+            if value is not None
+        },
+        keys,
+    )
 
 
-def _cell_of(key: str, value: Any, place: str) -> str:
-    """A feature as a cell, `key=text` or `key:number`; 0 is no feature."""
+def _feature_of(key: Any, value: Any, place: str) -> str | float:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
-        # A cell that ends with a colon and a number would be a number.
-        return f"{key}={plain!r}" if ":" in plain else f"{key}={plain}"
-    if plain is None:
-        return f"{key}:0"
+        require_unicode(plain, f"{place}: feature {str(key)!r}")
+        return plain
     if not isinstance(plain, bool | int | float) or not abs(plain) <= _LARGEST_FLOAT:
         raise ValueError(
-            f"{place}: feature {key!r} is {value!r}, but must be a text, a finite number, a bool "
-            "or None"
+            f"{place}: feature {str(key)!r} is {value!r}, but must be a text, a finite number, a "
+            "bool or None"
         )
-    return f"{key}:{float(plain)!r}"
+    return float(plain)
 
 
 def _answered(

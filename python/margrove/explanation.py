@@ -79,8 +79,77 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(model: Any, X: Any, label: Any = None, *, num_features: int = 5) -> list[Explanation]:
-    """The score of each row's best label (or of `label`) as a sum over nodes and features.
+@dataclass(frozen=True, slots=True)
+class HeadScore:
+    """A word that another one may depend on, and the score of the arc from it."""
+
+    number: int  # in the sentence, from 1; 0: the root, which is no word
+    word: str
+    score: float
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.word if self.number > 0 else '(root)'}"
+
+
+@dataclass(frozen=True, slots=True)
+class WordExplanation:
+    """The parts of the score of a word's answer in a tree, and its best alternatives."""
+
+    word: str
+    head: HeadScore
+    relation: str
+    relation_score: float | None  # None where relations follow from a table
+    head_includes_relation: bool  # whether the score of the head's arc contains the relation's
+    other_heads: tuple[HeadScore, ...]  # the best first
+    other_relations: tuple[tuple[str, float], ...]  # names and scores, the best first
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceExplanation:
+    """The words of a sentence, in their order. Its text is what `margrove explain` prints."""
+
+    words: tuple[WordExplanation, ...]
+
+    @classmethod
+    def of(cls, words: Any) -> "SentenceExplanation":
+        """Of what the library returns."""
+        return cls(
+            tuple(
+                WordExplanation(
+                    word,
+                    HeadScore(*head),
+                    relation,
+                    score,
+                    includes,
+                    tuple(HeadScore(*other) for other in heads),
+                    tuple(relations),
+                )
+                for word, head, relation, score, includes, heads, relations in words
+            )
+        )
+
+    def __str__(self) -> str:
+        lines = []
+        for number, each in enumerate(self.words, 1):
+            line = f"{number} {each.word}: head {each.head}, relation {each.relation}"
+            line += f"; arc {each.head.score:+.6g}"
+            if each.relation_score is not None:
+                part = "of which" if each.head_includes_relation else "and"
+                line += f", {part} relation {each.relation_score:+.6g}"
+            lines.append(line)
+            if each.other_heads:
+                others = (f"{head} {head.score:+.6g}" for head in each.other_heads)
+                lines.append(f"  other heads: {', '.join(others)}")
+            if each.other_relations:
+                others = (f"{name} {score:+.6g}" for name, score in each.other_relations)
+                lines.append(f"  other relations: {', '.join(others)}")
+        return "\n".join(lines)
+
+
+def explain(model: Any, X: Any, label: Any = None, *, num_features: int = 5) -> list[Any]:
+    """An `Explanation` of each row: the score of its best label (or of `label`) as a sum over nodes
+    and features. Of a parser, a `SentenceExplanation` of each sentence, with `num_features` other
+    heads and relations of each word.
 
     `model` is a fitted estimator, or a Pipeline or a search that ends with one: earlier steps of a
     Pipeline transform X, and features have the names that they give (`get_feature_names_out`).

@@ -174,17 +174,6 @@ Model Model::compressed(double keep, WeightPrecision precision) const {
   return Model(std::move(copy));
 }
 
-namespace {
-
-const SentencePredictor& sentences_of(const ModelParts& parts) {
-  const SentencePredictor* predictor = parts.predictor->sentences();
-  require(predictor != nullptr, "the model is of method ", parts.method,
-          ", but must be one of sentences");
-  return *predictor;
-}
-
-}  // namespace
-
 std::string Model::predict_file(const std::string& path, Executor& executor,
                                 RunControl* control) const {
   const FilePredictor* files = parts_->predictor->files();
@@ -210,6 +199,13 @@ std::vector<std::pair<std::string, double>> Model::evaluate_sentences(
     values.emplace_back(each.name, each.value);
   }
   return values;
+}
+
+std::string Model::explain_sentence(const Sentence& sentence, std::size_t num_others) const {
+  const SentencePredictor& predictor = explained_sentences_of(*parts_);
+  RunControl unlimited;
+  return explanation_text(predictor.explain_sentence({std::span(&sentence, 1), "sentences", 0}, 1,
+                                                     num_others, unlimited));
 }
 
 }  // namespace margrove

@@ -64,10 +64,7 @@ class Explain final : public Command {
     require_result_writable(dot_path_, arguments_.input_paths());
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
-    const SentencePredictor* sentences = model.predictor->sentences();
-    require<InvalidOption>(sentences == nullptr || sentences->explains(),
-                           "explain: a model of method ", model.method, " and kind ",
-                           model.predictor->kind(), " has no explanations");
+    if (model.predictor->sentences() != nullptr) explained_sentences_of(model);
     require_row_and_data();
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
     if (draws) control.start_writing();
@@ -118,8 +115,8 @@ class Explain final : public Command {
     const SentencePredictor* sentences = model.predictor->sentences();
     if (sentences != nullptr) {  // run() has refused those without explanations
       require_no_label(model, options_);
-      print_text(sentences->explain_sentence(arguments_.examples_path(model), row_, num_features(),
-                                             control.run()));
+      print_text(explanation_text(sentences->explain_sentence(arguments_.examples_path(model), row_,
+                                                              num_features(), control.run())));
       return;
     }
     const Examples raw = arguments_.read(model, control, /*needs_labels=*/false);

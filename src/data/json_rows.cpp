@@ -1,6 +1,8 @@
 #include "data/json_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "data/json_text.hpp"
 #include "data/jsonl_reader.hpp"
 #include "data/text_scan.hpp"
+#include "data/token_features.hpp"
 #include "data/views.hpp"
 #include "margrove/svmlight_reader.hpp"
 
@@ -271,20 +274,57 @@ Dataset numbers_of(const JsonRows& rows, const std::string& lines) {
   });
 }
 
-/// The columns of a token: a text, or a list of texts.
-Token token_of(nlohmann::json& value, const RowText& row, std::size_t number) {
-  const auto refuse = [&] {
-    row.fail("token ", number, " is neither a text nor a list of texts, but must be one");
-  };
-  if (value.is_string()) return {std::move(value.get_ref<std::string&>())};
-  if (!value.is_array()) refuse();
-  Token token;
-  for (nlohmann::json& cell : value) {
-    if (!cell.is_string()) refuse();
-    token.push_back(std::move(cell.get_ref<std::string&>()));
+/// The tokens of a sentence: texts, lists of texts, or objects of features.
+class TokenReader {
+ public:
+  TokenReader(const RowText& row, const std::optional<std::vector<std::string>>& keys)
+      : row_(row), keys_(keys) {}
+
+  Token read(nlohmann::json& value, std::size_t number) const {
+    if (value.is_string()) return {std::move(value.get_ref<std::string&>())};
+    if (value.is_object()) return of_features(value, number);
+    if (!value.is_array()) refuse(number);
+    Token token;
+    for (nlohmann::json& cell : value) {
+      if (!cell.is_string()) refuse(number);
+      token.push_back(std::move(cell.get_ref<std::string&>()));
+    }
+    return token;
   }
-  return token;
-}
+
+ private:
+  [[noreturn]] void refuse(std::size_t number) const {
+    row_.fail("token ", number, " is neither a text nor a list of texts, but must be one");
+  }
+
+  Token of_features(nlohmann::json& value, std::size_t number) const {
+    if (!keys_) {
+      row_.fail("token ", number,
+                " is an object, but must be a text or a list of texts, as in training");
+    }
+    TokenFeatures features;
+    for (auto& [key, feature] : value.items()) {
+      if (feature.is_string()) {
+        features.emplace(key, std::move(feature.get_ref<std::string&>()));
+      } else if (feature.is_boolean()) {
+        features.emplace(key, feature.get<bool>() ? 1.0 : 0.0);
+      } else if (!feature.is_null()) {
+        const bool fits = feature.is_number() && std::abs(feature.get<double>()) <=
+                                                     double{std::numeric_limits<float>::max()};
+        if (!fits) {
+          row_.fail("token ", number, ": feature ", detail::quoted(key), " is ",
+                    detail::quoted(feature.dump()),
+                    ", but must be a text, a finite number, a bool or null");
+        }
+        features.emplace(key, feature.get<double>());
+      }
+    }
+    return token_of(features, *keys_);
+  }
+
+  const RowText& row_;
+  const std::optional<std::vector<std::string>>& keys_;
+};
 
 }  // namespace
 
@@ -339,15 +379,18 @@ Examples read_request_rows(RowKind kind, const JsonRows& rows) {
 }
 
 Sentence read_request_sentence(std::string_view json, const std::string& source,
-                               std::int64_t number) {
+                               std::int64_t number,
+                               const std::optional<std::vector<std::string>>& keys) {
   const RowText row{json, source, number};
   if (!json.starts_with('[')) {
-    row.fail("the row is not a sentence, but must be a list of tokens: texts, or lists of texts");
+    row.fail("the row is not a sentence, but must be a list of tokens: ",
+             keys ? "objects of features" : "texts, or lists of texts");
   }
   nlohmann::json tokens = row.value();
+  const TokenReader reader(row, keys);
   Sentence sentence;
   for (nlohmann::json& token : tokens) {
-    sentence.push_back(token_of(token, row, sentence.size() + 1));
+    sentence.push_back(reader.read(token, sentence.size() + 1));
   }
   return sentence;
 }

@@ -2,8 +2,10 @@
 // The rows of a request, read by the readers of files.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/row_formats.hpp"
 #include "margrove/sentences.hpp"
@@ -23,8 +25,11 @@ Examples json_texts(const JsonRows& rows);
 Examples json_records(const JsonRows& rows);
 Examples json_numbers(const JsonRows& rows);
 
-/// A sentence as JSON text: a list of tokens, each a text or the list of its columns.
+/// A sentence as JSON text: a list of tokens, each a text, the list of its columns, or, where there
+/// are `keys`, an object of features, which are texts, numbers, true for 1, and false or null for
+/// none.
 Sentence read_request_sentence(std::string_view json, const std::string& source,
-                               std::int64_t number);
+                               std::int64_t number,
+                               const std::optional<std::vector<std::string>>& keys);
 
 }  // namespace margrove

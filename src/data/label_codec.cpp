@@ -21,6 +21,12 @@ LabelCodec::LabelCodec(const std::vector<std::string>& names) {
   }
 }
 
+const std::string& LabelCodec::name(LabelId id) const {
+  require(id < names_.size(), "labels: label ", id, " has no name; there are ", names_.size(),
+          " labels");
+  return names_[id];
+}
+
 LabelId LabelCodec::add(std::string_view name) {
   if (const auto known = find(name)) return *known;
   const auto id = static_cast<LabelId>(names_.size());

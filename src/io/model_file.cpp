@@ -1,6 +1,8 @@
 #include "io/model_file.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "io/safetensors.hpp"
@@ -86,6 +88,7 @@ TensorMap to_tensors(const ModelParts& model) {
   if (model.records) save_records(out, *model.records);
   save_preprocessing(out, model.preprocessing);
   save_views(out, model.views);
+  if (model.token_keys) out.put_strings("token_keys", *model.token_keys);
   save_report(out, model.report);
   if (model.calibration) save_calibration(out, *model.calibration);
   model.predictor->save(out);
@@ -131,6 +134,11 @@ ModelParts from_tensors(const TensorMap& tensors) {
   model.records = load_records(tensors);
   model.preprocessing = load_preprocessing(tensors);
   model.views = load_views(tensors);
+  if (tensors.has("token_keys.bytes")) {
+    model.token_keys = tensors.get_strings("token_keys");
+    tensors.check(std::ranges::is_sorted(*model.token_keys, std::ranges::less_equal{}),
+                  "tensor token_keys holds keys that are not ascending");
+  }
   model.report = load_report(tensors);
   model.calibration = load_calibration(tensors);
   model.predictor = load_predictor(tensors.text("kind"), tensors, num_labels);

@@ -27,6 +27,9 @@ struct ModelParts {
   std::optional<RecordFeatures> records;     // if rows are records: their features
   Preprocessing preprocessing;               // of rows, before prediction
   std::vector<View> views;                   // of the rows; empty: one source
+  /// Where tokens of sentences were objects of features: the keys, ascending, one for each column
+  /// after the first.
+  std::optional<std::vector<std::string>> token_keys;
   FitReport report;
   std::optional<Calibration> calibration;  // of probabilities, if requested
   std::unique_ptr<Predictor> predictor;

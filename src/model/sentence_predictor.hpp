@@ -2,6 +2,7 @@
 // Predictors of sentences, which can be answered one by one.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +14,36 @@
 
 namespace margrove {
 
+struct ModelParts;
+
 /// A column of the answer to a token.
 struct AnswerColumn {
   std::string_view name;  // of the column for all tokens, in the plural
   bool is_number = false;
 };
+
+/// The parts of the score of a word's answer in a tree, and what else it might have been.
+struct WordExplanation {
+  struct Head {
+    std::size_t number = 0;  // 0: the root, which is no word
+    std::string word;
+    double arc = 0;  // the score of the arc from it
+  };
+  struct Relation {
+    std::string name;
+    double score = 0;
+  };
+  std::string word;
+  Head head;
+  std::string relation;
+  std::optional<double> relation_score;   // none where relations follow from a table
+  bool arc_has_relation = false;          // whether the arc's score contains the relation's
+  std::vector<Head> other_heads;          // the best first
+  std::vector<Relation> other_relations;  // the best first
+};
+
+/// The parts as `margrove explain` prints them.
+std::string explanation_text(std::span<const WordExplanation> sentence);
 
 /// A model whose files hold sentences with one word per line and a blank line after each.
 class SentencePredictor : public FilePredictor {
@@ -38,13 +64,20 @@ class SentencePredictor : public FilePredictor {
   virtual std::size_t bytes_of_sentence(std::size_t num_tokens) const = 0;
   /// Whether explain_sentence() serves the kind.
   virtual bool explains() const { return false; }
-  /// The parts of the score of the answer for sentence `number` of a file, from 1, as lines of
-  /// text, each with its `num_others` best alternatives. Throws InvalidOption, naming `row`, if
-  /// there are fewer sentences, and OutOfTimeLimit where `control` asks to end.
-  virtual std::string explain_sentence(const ExampleSource& /*source*/, std::size_t /*number*/,
-                                       std::size_t /*num_others*/, RunControl& /*control*/) const {
+  /// Of each word of sentence `number` of the source, from 1, the parts of its score and its
+  /// `num_others` best alternatives. Throws InvalidOption, naming `row`, if there are fewer
+  /// sentences, and OutOfTimeLimit where `control` asks to end.
+  virtual std::vector<WordExplanation> explain_sentence(const ExampleSource& /*source*/,
+                                                        std::size_t /*number*/,
+                                                        std::size_t /*num_others*/,
+                                                        RunControl& /*control*/) const {
     return {};
   }
 };
+
+/// The predictor of a model of sentences. Throws InvalidInput for another model.
+const SentencePredictor& sentences_of(const ModelParts& model);
+/// The same where its answers can be explained. Throws InvalidInput for another model.
+const SentencePredictor& explained_sentences_of(const ModelParts& model);
 
 }  // namespace margrove

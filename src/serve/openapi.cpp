@@ -145,8 +145,8 @@ Json schemas() {
          "Of a model of texts: the text, or {\"text\": text}; of named columns: an object with "
          "them; of numbers: a line of SVMlight, or {\"features\": {index: number}}; of several "
          "views: "
-         "{\"views\": {name: row of numbers}}; of sentences: a list of tokens, each a text or the "
-         "list of its columns."},
+         "{\"views\": {name: row of numbers}}; of sentences: a list of tokens, each a text, the "
+         "list of its columns, or the object of its features where the model was trained on such."},
         {"type", {"string", "object", "array"}}}},
       {"PredictRequest", rows_schema(infos_of_predict(), true)},
       {"ExplainRequest", rows_schema(infos_of_explain(), false)},

@@ -13,10 +13,20 @@ namespace {
 constexpr std::size_t kRowBytesAtOnce = 64 * 1024;
 constexpr std::size_t kBytesPerLabel = 300;
 constexpr std::size_t kBytesPerSentenceByte = 100;
+constexpr std::size_t kBytesPerColumn = 100;
 
 using UseAnswer = std::function<void(std::string_view json)>;
 
 [[noreturn]] void fail_late() { throw StatusError(504, std::string(kLate)); }
+
+/// Of the columns of tokens that are objects, each of which has one for every key.
+std::size_t bytes_of_features(std::string_view row,
+                              const std::optional<std::vector<std::string>>& keys) {
+  if (!keys) return 0;
+  std::size_t bytes_of_token = 0;
+  for (const std::string& key : *keys) bytes_of_token += 2 * key.size() + kBytesPerColumn;
+  return static_cast<std::size_t>(std::ranges::count(row, '{')) * bytes_of_token;
+}
 
 /// Calls use(text) for the answers to the sentences in order.
 void for_sentences(const ServedModel& model, std::span<const std::string_view> rows,
@@ -70,8 +80,9 @@ std::size_t block_size(std::span<const std::string_view> rows, std::size_t label
 HeldSentence held_sentence(const ServedModel& model, std::string_view row,
                            const std::string& source, std::int64_t number, MemoryBudget& memory) {
   HeldSentence held{MemoryShare(memory), {}, concat(source, ":", number)};
-  held.share.resize(kBytesPerSentenceByte * row.size());
-  held.sentence[0] = read_request_sentence(row, source, number);
+  held.share.resize(kBytesPerSentenceByte * row.size() +
+                    bytes_of_features(row, model.parts().token_keys));
+  held.sentence[0] = read_request_sentence(row, source, number, model.parts().token_keys);
   held.share.resize(held.share.bytes() +
                     model.sentences()->bytes_of_sentence(held.sentence[0].size()));
   return held;

@@ -259,13 +259,12 @@ Response Service::explain(const Request& request, Deadline deadline) const {
 
 Response Service::explain_sentence(const ServedModel& model, std::string_view row,
                                    const ExplainOptions& options, Deadline deadline) const {
-  require(model.sentences()->explains(), "a model of method ", model.parts().method, " and kind ",
-          model.sentences()->kind(), " has no explanations");
+  const SentencePredictor& sentences = explained_sentences_of(model.parts());
   require_no_label(model.parts(), options);
   const HeldSentence held = held_sentence(model, row, "row", 1, memory_);
   RunControl control({}, seconds_until(deadline));
-  const std::string lines = model.sentences()->explain_sentence(
-      {held.sentence, held.place}, 1, static_cast<std::size_t>(options.features), control);
+  const std::string lines = explanation_text(sentences.explain_sentence(
+      {held.sentence, held.place}, 1, static_cast<std::size_t>(options.features), control));
   AnswerText text(memory_, max_answer_bytes_);
   text.append(to_text({{"model", model.name()}, {"lines", lines_of(lines)}}));
   return {.body = text.take_text(), .memory = text.take_share()};

@@ -962,6 +962,15 @@ class Sentences(ServeTest):
         self.assertEqual(status, 400)
         self.assertIn("has no explanations", answer["error"])
 
+    def test_tokens_may_be_objects_where_the_model_has_their_keys(self) -> None:
+        server = self.served("a\tDT\nb\tNN\n\n" * 5)
+        status, answer = server.ask("POST", "/predict", {"row": [{"word": "a"}]})
+        self.assertEqual(status, 400)
+        self.assertEqual(
+            answer["error"],
+            "row:1: token 1 is an object, but must be a text or a list of texts, as in training",
+        )
+
     def test_streams_have_a_sentence_on_each_line(self) -> None:
         server = self.served("a\tDT\nb\tNN\n\na\tDT\nc\tNN\n\n" * 5)
         status, text = server.ask("POST", "/predict", '["a", "b"]\n["a"]\n', LINES_TYPE)

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from margrove import FlatLogisticRegression, SPNMKLClassifier, StructuredSVC, load
+from margrove import (
+    FlatLogisticRegression,
+    SentenceExplanation,
+    SPNMKLClassifier,
+    StructuredSVC,
+    load,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "margrove"
@@ -80,6 +86,9 @@ RECORDS = [
 ]
 WORDS = [[("a", "length:1"), ("cat", "length:3")], [("the", "length:3"), ("dog", "length:3")]]
 TAGS = [["D", "N"], ["D", "N"]]
+PARSED = [[("the", "the", "DET"), ("dog", "dog", "NOUN"), ("runs", "run", "VERB")],
+          [("a", "a", "DET"), ("cat", "cat", "NOUN"), ("ran", "run", "VERB")]]  # fmt: skip
+ARCS = [[(2, "det"), (3, "nsubj"), (0, "root")]] * 2
 OTHER_VIEW = NUMBERS[:, ::-1].copy()
 KERNEL = (NUMBERS @ NUMBERS.T).astype(np.float32)
 
@@ -108,6 +117,17 @@ def column_file() -> str:
     )
     return "\n\n".join(sentences) + "\n\n"
 
+
+def conllu_file(sentences: list[list[tuple[str, ...]]], arcs: list[list[tuple[int, str]]]) -> str:
+    lines = []
+    for words, of_words in zip(sentences, arcs, strict=True):
+        for k, (word, (head, relation)) in enumerate(zip(words, of_words, strict=True), 1):
+            lines.append("\t".join([f"{k}", *word, "_", "_", f"{head}", relation, "_", "_"]))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+TOO_LONG = [("w", "w", "X")] * 2049
 
 COLUMNS = [
     "--text-column",
@@ -181,6 +201,14 @@ KINDS = [
         has_not=("probabilities", "explain"),
     ),
     Kind(
+        "trees", {"rows": conllu_file(PARSED, ARCS)},
+        ["--method", "structured", "--model", "dependency"],
+        wrong=conllu_file([TOO_LONG], [[(0, "root")] * len(TOO_LONG)]),
+        fit=lambda: StructuredSVC(model="dependency").fit(PARSED, ARCS),
+        in_python=PARSED, wrong_in_python=[TOO_LONG],
+        in_http=PARSED, wrong_in_http=TOO_LONG, in_cxx="trees", has_not=("probabilities",),
+    ),
+    Kind(
         "views", {"rows": svmlight(NUMBERS), "other": svmlight(OTHER_VIEW)},
         ["--method", "spn-mkl", "--view", "other=other", "--calibration", "0.5"],
         answering=["--view", "other=other"],
@@ -236,6 +264,8 @@ def program_model(kind: Kind, folder: Path) -> Path:
 def program_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
     if action == "explain":
         printed = run(folder, "explain", *kind.answering, "--row", "1", "model", rows)
+        if kind.name == "trees":
+            return printed.splitlines()
         found = re.search(r"^label (\S+): score (\S+)$", printed, re.MULTILINE)
         assert found is not None, printed
         return found[1], float(found[2])
@@ -246,15 +276,23 @@ def program_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
     return [line.split(",") if line else [] for line in lines]
 
 
-def printed_tags(sentences: list[list[str]]) -> list[list[str]]:
-    """As the program prints them: a line for each tag and an empty one after each sentence."""
-    return [[tag] if tag else [] for tags in sentences for tag in [*tags, ""]]
+def printed_tags(sentences: list[list[Any]]) -> list[list[str]]:
+    """As the program prints them: a line for each tag, or head and relation, and an empty one after
+    each sentence."""
+    lines = (
+        tag if isinstance(tag, str) else "\t".join(map(str, tag))
+        for tags in sentences
+        for tag in [*tags, ""]
+    )
+    return [[line] if line else [] for line in lines]
 
 
 def python_answers(model: Any, rows: Any, action: str) -> Any:
     try:
         if action == "explain":
             explanation = model.explain(rows)[0]
+            if isinstance(explanation, SentenceExplanation):
+                return str(explanation).splitlines()
             return str(explanation.label), explanation.score
         if action == "probabilities":
             best = np.asarray(model.predict_proba(rows)).max(axis=1)
@@ -280,11 +318,18 @@ def http_answers(model: Path, rows: list[Any], action: str) -> Any:
     if status != 200:
         raise RefusedError(answer["error"])
     if action == "explain":
+        if "lines" in answer:
+            return answer["lines"]
         return answer["labels"][0], answer["explanations"][0]["score"]
     if action == "probabilities":
         return [float(np.float32(row["probabilities"][0])) for row in answer["predictions"]]
     if "tags" in answer["predictions"][0]:
         return printed_tags([sentence["tags"] for sentence in answer["predictions"]])
+    if "heads" in answer["predictions"][0]:
+        trees = answer["predictions"]
+        return printed_tags(
+            [list(zip(tree["heads"], tree["relations"], strict=True)) for tree in trees]
+        )
     return [row["labels"] for row in answer["predictions"]]
 
 
@@ -301,7 +346,7 @@ def cxx(folder: Path, *arguments: str) -> Any:
 def cxx_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
     answer = cxx(folder, action, "model", rows, *kind.other_views)
     if action == "explain":
-        return tuple(answer)
+        return answer if kind.name == "trees" else tuple(answer)
     if action == "probabilities":
         return [float(np.float32(p)) for p in answer]
     return answer
@@ -432,8 +477,31 @@ def test_a_door_answers_as_the_program_does(
         return
     expected = program_answers(kind, model.parent, "rows", action)
     ours = answers(door, kind, model, action)
-    if action == "explain":
+    if action == "explain" and kind.name != "trees":
         assert ours[0] == expected[0]
         assert f"{ours[1]:.6g}" == f"{expected[1]:.6g}"  # the digits that the program prints
     else:
         assert ours == expected
+
+
+def test_tokens_that_are_dicts_are_objects_over_http(tmp_path: Path) -> None:
+    X: list[Any] = [
+        [{"word": w, "short": len(w) < 3, "at": f"{i}:{i}", "len": len(w)} for i, w in enumerate(s)]
+        for s in (["we", "saw", "it"], ["an", "owl", "sat"], ["my", "owl", "hid"])
+    ]
+    model = StructuredSVC().fit(X, [["O", "O", "O"], ["O", "B", "O"], ["O", "B", "O"]])
+    model.save(tmp_path / "model")
+    X[0][0] = {"word": "owl", "len": None}
+    assert http_answers(tmp_path / "model", X, "predict") == printed_tags(model.predict(X))
+    for wrong, message in (
+        ([[1]], r"token 1 is neither a text nor a list of texts"),
+        (
+            [{"word": [1]}],
+            r"token 1: feature 'word' is '\[1\]', but must be a text, a finite number",
+        ),
+        ([{"word": 1e300}], r"token 1: feature 'word' is '1e\+300', but must be"),
+        (["a"], "tokens have 1 columns, but must have 5 as in training"),
+        ({"word": "a"}, "is not a sentence, but must be a list of tokens: objects of features"),
+    ):
+        with pytest.raises(RefusedError, match=message):
+            http_answers(tmp_path / "model", [wrong], "predict")

@@ -148,8 +148,16 @@ def test_values_of_dicts_are_features(tmp_path: Path) -> None:
     assert of_marked.predict(more) == of_marked.predict(marked)
     assert pickle.loads(pickle.dumps(of_marked)).predict(marked) == of_marked.predict(marked)
     of_marked.save(tmp_path / "m")
-    with pytest.raises(ValueError, match="tokens are dicts, but the model is from a file, which"):
-        margrove.load(tmp_path / "m").predict(marked)
+    assert margrove.load(tmp_path / "m").predict(marked) == of_marked.predict(marked)
+    with pytest.raises(ValueError, match=r"^X: tokens are no dicts, but must be as in fit"):
+        margrove.load(tmp_path / "m").predict([["a"]])
+
+
+def test_numbers_of_dicts_that_are_no_floats_are_numbers() -> None:
+    """1e-50 is below the least float, and was a text."""
+    X = [[{"a": 1e-50}, {"a": 1.0}], [{"a": 1.0}, {"a": 1e-50}]] * 5
+    model = StructuredSVC(threads=1).fit(X, [["no", "yes"], ["yes", "no"]] * 5)
+    assert model.predict([[{"a": 0}, {"a": 1e-60}]]) == model.predict([[{}, {}]])
 
 
 def test_texts_of_dicts_that_look_like_numbers_are_texts() -> None:

@@ -80,9 +80,13 @@ def test_series_and_arrays_of_sentences_are_lists_of_them() -> None:
 
 def test_what_is_for_rows_says_so() -> None:
     model = StructuredSVC().fit(SENTENCES, TAGS)
-    for call in (model.decision_function, model.explain, lambda X: model.top_k(X, 1)):
-        with pytest.raises(ValueError, match="fitted on sentences, which predict and score alone"):
+    for call in (model.decision_function, lambda X: model.top_k(X, 1)):
+        with pytest.raises(ValueError, match="fitted on sentences, which predict, score and"):
             call(SENTENCES)
+    with pytest.raises(ValueError, match=r"^a model of method structured and kind chain"):
+        model.explain(SENTENCES)
+    with pytest.raises(ValueError, match=r"^label is .D., which is for rows, but the estim"):
+        model.explain(SENTENCES, "D")
     searched = GridSearchCV(StructuredSVC(), {"C": [0.01, 0.1]}, cv=KFold(2))
     assert searched.fit(SENTENCES, TAGS).best_score_ > 0.9
 

@@ -1,7 +1,7 @@
 // What the C++ library answers, for tests/python/test_doors.py: only public headers are used.
 //
-//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel or
-//                                               sentences
+//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel,
+//                                               sentences or trees
 //   cxx_door ACTION MODEL ROWS [OTHER]          predict, probabilities or explain, as JSON
 //
 // OTHER is the file of the view "other". An error of the library is printed as {"error": "..."}.
@@ -9,7 +9,9 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "margrove/margrove.hpp"
@@ -43,8 +45,18 @@ std::vector<Sentence> sentences_in(const std::string& path) {
   return sentences;
 }
 
+/// The words of a CoNLL-U file: form, lemma and part of speech; then head and relation.
+std::vector<Sentence> trees_in(const std::string& path) {
+  std::vector<Sentence> sentences = sentences_in(path);
+  for (Sentence& sentence : sentences) {
+    for (Token& word : sentence) word = {word[1], word[2], word[3], word[6], word[7]};
+  }
+  return sentences;
+}
+
 Model trained(const std::string& kind, const std::string& rows, const ViewFiles& views) {
   if (kind == "sentences") return train_sentences(sentences_in(rows));
+  if (kind == "trees") return train_sentences(trees_in(rows), {{"model", "dependency"}});
   if (kind == "numbers") return train(FlatLrOptions{}, {.rows = read_examples(rows)});
   if (kind == "texts") return train(FlatLrOptions{}, {.rows = read_text(rows)});
   if (kind == "kernel") {
@@ -61,15 +73,30 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
   return train(FlatLrOptions{}, {.rows = read_examples(rows, {.columns = columns})});
 }
 
-/// As the program prints them: a line for each token and an empty one after each sentence.
-Json tags(const Model& model, const std::string& path) {
-  Json all = Json::array();
-  std::vector<Sentence> sentences = sentences_in(path);
+/// A line as an array: [] for an empty one.
+Json line_of(const Token& columns) {
+  std::string line;
+  for (const std::string& column : columns) line += (line.empty() ? "" : "\t") + column;
+  return line.empty() ? Json::array() : Json::array({line});
+}
+
+/// As the program prints them: a line for each token and an empty one after each sentence; of an
+/// explanation the lines.
+Json of_sentences(const Model& model, const std::string& verb, const std::string& path) {
+  const bool are_trees = std::ranges::count(model.options(), std::pair<std::string, std::string>(
+                                                                 "model", "dependency")) > 0;
+  std::vector<Sentence> sentences = are_trees ? trees_in(path) : sentences_in(path);
   for (Sentence& sentence : sentences) {
-    for (Token& token : sentence) token.pop_back();  // the tag
+    for (Token& token : sentence) token.resize(token.size() - (are_trees ? 2 : 1));
+  }
+  Json all = Json::array();
+  if (verb == "explain") {
+    std::istringstream lines(model.explain_sentence(sentences.at(0)));
+    for (std::string line; std::getline(lines, line);) all.push_back(line);
+    return all;
   }
   for (const Sentence& answer : model.predict_sentences(sentences)) {
-    for (const Token& token : answer) all.push_back(token);
+    for (const Token& token : answer) all.push_back(line_of(token));
     all.push_back(Json::array());
   }
   return all;
@@ -113,7 +140,7 @@ void run(const std::vector<std::string>& arguments) {
   }
   const Model model = Model::load(arguments.at(1));
   if (model.method() == "structured") {
-    std::cout << tags(model, arguments.at(2)) << "\n";
+    std::cout << of_sentences(model, verb, arguments.at(2)) << "\n";
     return;
   }
   const Examples rows = model.read(arguments.at(2), views);

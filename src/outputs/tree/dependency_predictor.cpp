@@ -1,7 +1,5 @@
 #include "outputs/tree/dependency_predictor.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -190,30 +188,20 @@ std::vector<NamedValue> DependencyPredictor::evaluate_file(const ExampleSource& 
 
 namespace {
 
-struct Scored {
-  std::string name;
-  double score;
-};
-
-/// "  other heads: 2 dog +1.5, 0 -0.25", the best first.
-void append_others(std::string_view title, std::vector<Scored> others, std::size_t count,
-                   std::string& lines) {
+/// Keeps the `count` ones with the highest scores, the highest first.
+template <class Other, class Score>
+void keep_best(std::vector<Other>& others, std::size_t count, Score Other::*score) {
   std::stable_sort(others.begin(), others.end(),
-                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+                   [&](const Other& a, const Other& b) { return a.*score > b.*score; });
   others.resize(std::min(count, others.size()));
-  if (others.empty()) return;
-  lines += title;
-  for (std::size_t k = 0; k < others.size(); ++k) {
-    lines += fmt::format("{} {} {:+.6g}", k > 0 ? "," : "", others[k].name, others[k].score);
-  }
-  lines += '\n';
 }
 
 }  // namespace
 
-std::string DependencyPredictor::explain_sentence(const ExampleSource& source, std::size_t number,
-                                                  std::size_t num_others,
-                                                  RunControl& control) const {
+std::vector<WordExplanation> DependencyPredictor::explain_sentence(const ExampleSource& source,
+                                                                   std::size_t number,
+                                                                   std::size_t num_others,
+                                                                   RunControl& control) const {
   const DependencyCorpus corpus = read_conllu(source, {.has_trees = false}, &control);
   require<InvalidOption>(number <= corpus.size(), "option row is ", number,
                          ", but the data have only ", corpus.size(), " sentences");
@@ -224,35 +212,34 @@ std::string DependencyPredictor::explain_sentence(const ExampleSource& source, s
   const LabelledTree tree =
       read_in_time(source.name(), [&] { return decode(sentence, workspace); });
   const std::size_t n = sentence.size();
-  const auto name_of_head = [&](std::size_t head) {
-    return head == 0 ? std::string("0 (root)") : fmt::format("{} {}", head, forms[head - 1]);
-  };
-  std::string lines;
-  for (std::size_t word = 1; word <= n; ++word) {
-    const std::size_t head = tree.heads[word - 1];
-    const std::uint32_t relation = tree.relations[word - 1];
-    const auto arc = [&](std::size_t from) { return workspace.arcs[from * (n + 1) + word]; };
-    lines += fmt::format("{} {}: head {}, relation {}; arc {:+.6g}", word, forms[word - 1],
-                         name_of_head(head), names_.name(relation), arc(head));
-    std::vector<Scored> relations;
-    if (!parser_.table) {
-      const auto scores = arc_relation_scores(sentence, head, word, shape_, {parser_.weights, 1.0},
-                                              workspace.relations);
-      const bool is_part = parser_.relations == RelationKind::joint;
-      lines += fmt::format(", {} relation {:+.6g}", is_part ? "of which" : "and", scores[relation]);
-      for (std::uint32_t r = 0; r < scores.size(); ++r) {
-        if (r != relation) relations.push_back({names_.name(r), scores[r]});
-      }
-    }
-    lines += '\n';
-    std::vector<Scored> heads;
+  std::vector<WordExplanation> words;
+  for (std::size_t k = 1; k <= n; ++k) {
+    const auto head = [&](std::size_t from) {
+      return WordExplanation::Head{from, from == 0 ? "" : forms[from - 1],
+                                   workspace.arcs[from * (n + 1) + k]};
+    };
+    WordExplanation word;
+    word.word = forms[k - 1];
+    word.head = head(tree.heads[k - 1]);
+    const std::uint32_t relation = tree.relations[k - 1];
+    word.relation = names_.name(relation);
     for (std::size_t from = 0; from <= n; ++from) {
-      if (from != word && from != head) heads.push_back({name_of_head(from), arc(from)});
+      if (from != k && from != word.head.number) word.other_heads.push_back(head(from));
     }
-    append_others("  other heads:", std::move(heads), num_others, lines);
-    append_others("  other relations:", std::move(relations), num_others, lines);
+    keep_best(word.other_heads, num_others, &WordExplanation::Head::arc);
+    if (!parser_.table) {
+      const auto scores = arc_relation_scores(sentence, word.head.number, k, shape_,
+                                              {parser_.weights, 1.0}, workspace.relations);
+      word.relation_score = scores[relation];
+      word.arc_has_relation = parser_.relations == RelationKind::joint;
+      for (std::uint32_t r = 0; r < scores.size(); ++r) {
+        if (r != relation) word.other_relations.push_back({names_.name(r), scores[r]});
+      }
+      keep_best(word.other_relations, num_others, &WordExplanation::Relation::score);
+    }
+    words.push_back(std::move(word));
   }
-  return lines;
+  return words;
 }
 
 }  // namespace margrove

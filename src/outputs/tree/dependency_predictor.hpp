@@ -49,10 +49,9 @@ class DependencyPredictor final : public SentencePredictor {
   std::span<const AnswerColumn> answer_columns() const override;
   std::size_t bytes_of_sentence(std::size_t num_tokens) const override;
   bool explains() const override { return true; }
-  /// For each word: its head and relation, the scores of the arc and of the relation, and those of
-  /// the best other heads and relations.
-  std::string explain_sentence(const ExampleSource& source, std::size_t number,
-                               std::size_t num_others, RunControl& control) const override;
+  std::vector<WordExplanation> explain_sentence(const ExampleSource& source, std::size_t number,
+                                                std::size_t num_others,
+                                                RunControl& control) const override;
 
  private:
   void append_answers(const DependencyCorpus& corpus, Executor& executor, RunControl& control,
