@@ -2,16 +2,23 @@
 """Terms of texts compared: words, runs of words, runs of characters, stems, and their weights.
 
     bench/text_features.py PROGRAM DATA [clinc150] [makupalat] ... [--only LINE ...]
+        [--translations FOLDER]
 
 PROGRAM is the margrove program, DATA the folder of the data sets. Each line is one training of
 flat-svm with the options of the line. All figures are on held-out rows. CPU seconds are those of
 the training command, all threads together. The lines `scikit-learn` are LinearSVC with its defaults
 on TfidfVectorizer with the same terms, where rows have one label.
+
+The sets packages-ja and packages-zh are descriptions of Debian's packages with their sections, of
+which `apt-cache dumpavail` knows. They need Translation-ja.bz2 and Translation-zh_CN.bz2 in FOLDER, from
+dists/bookworm/main/i18n of a mirror of Debian.
 """
 
 import argparse
+import bz2
 import gzip
 import json
+import random
 import re
 import resource
 import subprocess
@@ -170,6 +177,30 @@ def tibkat(
     one_label(bench, folder, name, *parts)
 
 
+def packages(bench: Bench, data: Path, folder: Path, name: str, *, is_long: bool) -> None:
+    kind = "descriptions" if is_long else "one-line descriptions"
+    print(f"Debian packages: {kind}, {name}, with their sections")
+    listed = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True)
+    fields = (
+        dict(re.findall(r"^(Package|Section): (.*)$", paragraph, re.M))
+        for paragraph in listed.stdout.split("\n\n")
+    )
+    sections = {each["Package"]: each["Section"] for each in fields if len(each) == 2}
+    text = bz2.decompress((data / f"Translation-{name}.bz2").read_bytes()).decode()
+    found = {}
+    for paragraph in text.split("\n\n"):
+        of_package = re.search(r"^Package: (.*)$", paragraph, re.M)
+        described = re.search(r"^Description-(?!md5)[^:]*: (.*(?:\n .*)*)", paragraph, re.M)
+        if of_package and described and of_package[1] in sections:
+            title = described[1].split("\n")[0]
+            row = sections[of_package[1]], " ".join((described[1] if is_long else title).split())
+            found.setdefault(title, row)
+    rows = sorted(found.values())
+    random.Random(1).shuffle(rows)
+    first = len(rows) * 3 // 4
+    one_label(bench, folder, "english", rows[:first], rows[first:])
+
+
 def makupalat(bench: Bench, data: Path, _: Path) -> None:
     print("makupalat: Finnish descriptions of web pages, several concepts each")
     vocabulary = ["--hierarchy", str(data / "makupalat" / "ykl.ttl"), "--language", "fi"]
@@ -187,17 +218,24 @@ def main() -> None:
         "tibkat-de": partial(tibkat, language="de", name="german", is_long=False),
         "tibkat-long-en": partial(tibkat, language="en", name="english", is_long=True),
         "tibkat-long-de": partial(tibkat, language="de", name="german", is_long=True),
+        "packages-ja": partial(packages, name="ja", is_long=False),
+        "packages-long-ja": partial(packages, name="ja", is_long=True),
+        "packages-zh": partial(packages, name="zh_CN", is_long=False),
+        "packages-long-zh": partial(packages, name="zh_CN", is_long=True),
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     parser.add_argument("data", type=Path)
-    parser.add_argument("sets", nargs="*", default=list(sets))
+    of_data = [name for name in sets if not name.startswith("packages")]
+    parser.add_argument("sets", nargs="*", default=of_data)
     parser.add_argument("--only", nargs="+", choices=list(TERMS), default=list(TERMS))
+    parser.add_argument("--translations", type=Path, default=Path())
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(str(Path(given.program).resolve()), Path(scratch), given.only)
         for name in given.sets:
-            sets[name](bench, given.data, Path(scratch))
+            is_packages = name.startswith("packages")
+            sets[name](bench, given.translations if is_packages else given.data, Path(scratch))
 
 
 if __name__ == "__main__":

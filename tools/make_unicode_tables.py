@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/data/unicode_tables.inc: characters of words, lower case and the canonical form NFC.
+"""Writes src/data/unicode_tables.inc: characters of words, lower case, full case folding, the canonical
+form NFC and the compatible form NFKC.
 
 A word character is a letter, a digit or another number (Python's str.isalnum) or '_'. Marks are the
 characters of the categories Mn and Mc. Lower case is Unicode's mapping of single characters;
-characters whose lower case is longer than one keep only their first. Hangul syllables have no
+characters whose lower case is longer than one keep only their first; foldings that are the lower
+case have no entry. Ideographs and Hiragana stand alone, as in the rules of UAX #29. Hangul syllables have no
 entries among the decompositions, because they are computed.
 
 usage: tools/make_unicode_tables.py > src/data/unicode_tables.inc
@@ -39,6 +41,25 @@ def can_follow() -> set[int]:
     return second | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))  # vowels, finals
 
 
+# The beginnings of names of characters that are ideographic by Unicode's property, or Hiragana.
+ALONE = (
+    "CJK UNIFIED IDEOGRAPH-",
+    "CJK COMPATIBILITY IDEOGRAPH-",
+    "HANGZHOU NUMERAL ",
+    "HIRAGANA ",
+    "HENTAIGANA ",
+    "IDEOGRAPHIC ITERATION MARK",
+    "IDEOGRAPHIC CLOSING MARK",
+    "IDEOGRAPHIC NUMBER ZERO",
+    "KHITAN SMALL SCRIPT CHARACTER-",
+    "NUSHU CHARACTER-",
+    "TANGUT COMPONENT-",
+    "TANGUT IDEOGRAPH-",
+    "VERTICAL IDEOGRAPHIC ITERATION MARK",
+)
+KATAKANA = ("KATAKANA ", "HALFWIDTH KATAKANA", "KATAKANA-HIRAGANA PROLONGED", "SQUARED KATAKANA")
+
+
 def use_of(code: int, second: set[int]) -> str:
     """The flags of kUses; '0' for characters without any."""
     if code in SURROGATES:
@@ -53,6 +74,8 @@ def use_of(code: int, second: set[int]) -> str:
         # Marks that surround a letter only decorate it.
         ("kUnseen", code in UNSEEN or category == "Me"),
         ("kJoiner", code in JOINERS),
+        ("kAlone", is_word(code) and unicodedata.name(c, "").startswith(ALONE)),
+        ("kKatakana", is_word(code) and unicodedata.name(c, "").startswith(KATAKANA)),
     ]
     names = [name for name, holds in flags if holds]
     if names and may_change:
@@ -126,6 +149,36 @@ def lower_runs() -> Iterator[tuple[int, int, int, int]]:
         yield first, last, stride, shift
 
 
+def compatible() -> dict[int, str]:
+    """The form KD of characters for which it is not the form D."""
+    return {
+        code: unicodedata.normalize("NFKD", chr(code))
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.normalize("NFKD", chr(code)) != unicodedata.normalize("NFD", chr(code))
+    }
+
+
+def folded() -> dict[int, str]:
+    """The full case folding of characters for which it is not the lower case."""
+    return {
+        code: chr(code).casefold()
+        for code in range(sys.maxunicode + 1)
+        if chr(code).casefold() != chr(code).lower()[0]
+    }
+
+
+def print_mappings(name: str, mappings: dict[int, str]) -> None:
+    """Entries (character, place, size), and the texts, of which each place has `size` characters."""
+    texts = "".join(dict.fromkeys(mappings.values()))
+    print(f"constexpr Mapping k{name}[] = {{")
+    print_rows([(code, texts.index(to), len(to)) for code, to in sorted(mappings.items())])
+    print("};")
+    print(f"constexpr char32_t k{name}Texts[] = {{")
+    for k in range(0, len(texts), 12):
+        print("    " + " ".join(f"{ord(c):#x}," for c in texts[k : k + 12]))
+    print("};")
+
+
 def print_rows(rows: list[tuple[int, ...]]) -> None:
     """Three entries a line."""
     texts = ["{" + ", ".join(f"{value:#x}" for value in row) + "}," for row in rows]
@@ -155,6 +208,8 @@ def main() -> None:
     print("constexpr Composition kCompositions[] = {")
     print_rows([(*pair, code) for pair, code in sorted(compositions().items())])
     print("};")
+    print_mappings("Compatible", compatible())
+    print_mappings("Folded", folded())
     print("// clang-format on")
 
 

@@ -46,8 +46,17 @@ struct TextTerms {
   /// What a word is. letters: the longest runs of letters, digits, other numbers and '_', in lower
   /// case character by character. marks: combining marks (Mn, Mc) and the joiners ZWNJ and ZWJ
   /// inside belong to the word, too; the soft hyphen, tatweel and other characters without a sound
-  /// are left out; the word is in the normal form C. Models of earlier versions have letters.
-  enum class WordRule : std::uint8_t { letters, marks };
+  /// are left out; the word is in the normal form C. scripts: as marks, and scripts without blanks
+  /// are cut by the rules of Unicode Standard Annex 29, by which an ideograph or a Hiragana is a
+  /// word, and so is a run of Katakana. Models of earlier versions have letters or marks.
+  enum class WordRule : std::uint8_t { letters, marks, scripts };
+  /// Which characters are made one before texts are cut. nfkc: also those that are the same but for
+  /// their form, such as wide and narrow ones, ligatures and numbers in circles.
+  enum class NormalForm : std::uint8_t { nfc, nfkc };
+  /// lower: lower case, character by character. fold: Unicode's full case folding, in which sharp s
+  /// is ss, and a final sigma is a sigma. turkish: lower case as in Turkish and Azeri, where I is
+  /// the capital of a dotless i.
+  enum class Casing : std::uint8_t { lower, fold, turkish };
   /// The language by whose rules words become their stems, or none. The rules are those of the
   /// library libstemmer of Snowball. A word of more than kLongest bytes is its own stem.
   struct Stem {
@@ -76,8 +85,10 @@ struct TextTerms {
   /// one. The hash depends on the bytes of the term and the seed only.
   std::uint32_t num_hashes = 0;
   std::uint64_t hash_seed = 0;
-  WordRule word_rule = WordRule::marks;
+  WordRule word_rule = WordRule::scripts;
   Stem stem = {};
+  NormalForm normal_form = NormalForm::nfc;
+  Casing casing = Casing::lower;
   std::uint32_t hash_of(std::string_view term) const;
   /// Whether the terms are single words with names, none of which is left out.
   bool are_words() const;
@@ -89,7 +100,15 @@ inline constexpr auto kEnumNames<TextTerms::Weights> = std::array{
 template <>
 inline constexpr auto kEnumNames<TextTerms::WordRule> =
     std::array{EnumName{TextTerms::WordRule::letters, "letters"},
-               EnumName{TextTerms::WordRule::marks, "marks"}};
+               EnumName{TextTerms::WordRule::marks, "marks"},
+               EnumName{TextTerms::WordRule::scripts, "scripts"}};
+template <>
+inline constexpr auto kEnumNames<TextTerms::NormalForm> = std::array{
+    EnumName{TextTerms::NormalForm::nfc, "nfc"}, EnumName{TextTerms::NormalForm::nfkc, "nfkc"}};
+template <>
+inline constexpr auto kEnumNames<TextTerms::Casing> = std::array{
+    EnumName{TextTerms::Casing::lower, "lower"}, EnumName{TextTerms::Casing::fold, "fold"},
+    EnumName{TextTerms::Casing::turkish, "turkish"}};
 template <>
 inline constexpr auto kEnumNames<TextTerms::Choice> = std::array{
     EnumName{TextTerms::Choice::given, "given"}, EnumName{TextTerms::Choice::automatic, "auto"}};
@@ -103,6 +122,8 @@ struct TfidfOptions {
   TextTerms::Choice terms = TextTerms::Choice::given;
   TextTerms::Lengths word_ngrams{1, 2};
   TextTerms::Lengths char_ngrams{4, 4};
+  TextTerms::NormalForm normal_form = TextTerms::NormalForm::nfc;
+  TextTerms::Casing casing = TextTerms::Casing::lower;
   TextTerms::Stem stem = {};
   TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
   double bm25_k1 = 1.2;
@@ -139,6 +160,13 @@ struct TfidfOptions {
         field("char_ngrams", &O::char_ngrams,
               "text: runs of so many characters of each word, with a blank at its borders, are "
               "terms, too: N, FIRST-LAST, or none"),
+        field("normal_form", &O::normal_form,
+              "text: nfkc makes characters one that differ in their form only, such as wide and "
+              "narrow ones, ligatures and numbers in circles; nfc keeps them apart"),
+        field("casing", &O::casing,
+              "text: words are in lower case, character by character (lower), in Unicode's full "
+              "case folding, where sharp s is ss (fold), or in the lower case of Turkish and Azeri "
+              "(turkish)"),
         field("stem", &O::stem,
               "text: words become their stems by the rules of a language, such as english, in the "
               "terms of words; none: they stay as they are"),
@@ -242,9 +270,9 @@ struct Preprocessing {
     return !terms.are_words() || term_weights != TextTerms::Weights::tfidf;
   }
 
-  /// Whether it cuts texts into words with their marks.
-  bool has_marks() const {
-    return kind == Kind::text_tfidf && terms.word_rule == TextTerms::WordRule::marks;
+  /// Whether it cuts texts into words by this rule.
+  bool cuts_by(TextTerms::WordRule rule) const {
+    return kind == Kind::text_tfidf && terms.word_rule == rule;
   }
 
   /// Of text_tfidf: the term, or "hash 12" where the terms have no names; "vector 3 of minilm".

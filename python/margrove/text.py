@@ -39,6 +39,13 @@ class TextFeatures(TextTransformer):
     char_ngrams : str | tuple[int, int], default "4"
         text: runs of so many characters of each word, with a blank at its borders, are terms, too:
         N, FIRST-LAST, or none
+    normal_form : str, default "nfc"
+        text: nfkc makes characters one that differ in their form only, such as wide and narrow
+        ones, ligatures and numbers in circles; nfc keeps them apart [nfc | nfkc]
+    casing : str, default "lower"
+        text: words are in lower case, character by character (lower), in Unicode's full case
+        folding, where sharp s is ss (fold), or in the lower case of Turkish and Azeri (turkish)
+        [lower | fold | turkish]
     stem : str, default "none"
         text: words become their stems by the rules of a language, such as english, in the terms of
         words; none: they stay as they are
@@ -76,6 +83,8 @@ class TextFeatures(TextTransformer):
         terms: str = "given",
         word_ngrams: str | tuple[int, int] = "1-2",
         char_ngrams: str | tuple[int, int] = "4",
+        normal_form: str = "nfc",
+        casing: str = "lower",
         stem: str = "none",
         term_weights: str = "tfidf",
         bm25_k1: float = 1.2,
@@ -94,6 +103,8 @@ class TextFeatures(TextTransformer):
         self.terms = terms
         self.word_ngrams = word_ngrams
         self.char_ngrams = char_ngrams
+        self.normal_form = normal_form
+        self.casing = casing
         self.stem = stem
         self.term_weights = term_weights
         self.bm25_k1 = bm25_k1

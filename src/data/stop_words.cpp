@@ -47,8 +47,8 @@ std::vector<std::string> stop_words_of(std::string_view language) {
   }
   std::vector<std::string> words;
   WorkMeter meter;
-  for_each_word(list->words, TextTerms::WordRule::marks, meter,
-                [&](std::string_view word) { words.emplace_back(word); });
+  for_each_word(list->words, TextTerms::WordRule::scripts, meter,
+                [&](std::string_view word, bool) { words.emplace_back(word); });
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;

@@ -40,12 +40,16 @@ std::uint32_t TextTerms::hash_of(std::string_view term) const {
 bool TextTerms::are_words() const {
   TextTerms single;
   single.word_rule = word_rule;
+  single.normal_form = normal_form;
+  single.casing = casing;
   return *this == single;
 }
 
 TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
     : choice_(choice), meter_(control) {
-  for (const std::string& word : choice.stop_words) stop_words_.find_or_add({word});
+  for (const std::string& word : choice.stop_words) {
+    stop_words_.find_or_add({changes_forms(choice) ? in_form(word, choice, meter_) : word});
+  }
   if (!choice.stem.is_none()) stemmer_.emplace(choice.stem);
 }
 
@@ -60,11 +64,27 @@ void TermCutter::Words::add(std::string_view word) {
   text += ' ';
 }
 
+void TermCutter::Words::append_to_last(std::string_view more) {
+  text.pop_back();
+  text += more;
+  spans.back().end = text.size();
+  text += ' ';
+}
+
 void TermCutter::read_words(std::string_view text) {
   words_.clear();
   stems_.clear();
-  for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word) {
-    if (stop_words_.size() > 0 && stop_words_.find({word}) != TermTable::kNone) return;
+  has_runs_ = false;
+  bool was_kept = false;
+  std::string changed;
+  if (changes_forms(choice_)) text = changed = in_form(text, choice_, meter_);
+  for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word, bool follows) {
+    const bool follows_kept = follows && was_kept;
+    was_kept = stop_words_.size() == 0 || stop_words_.find({word}) == TermTable::kNone;
+    if (!was_kept) return;
+    if (follows_kept && !has_runs_) runs_ = words_, has_runs_ = true;
+    if (has_runs_ && follows_kept) runs_.append_to_last(word);
+    if (has_runs_ && !follows_kept) runs_.add(word);
     words_.add(word);
     if (!stemmer_) return;
     meter_.add(word.size());
@@ -72,10 +92,10 @@ void TermCutter::read_words(std::string_view text) {
   });
 }
 
-void TermCutter::read_characters(const Span& word) {
+void TermCutter::read_characters(const Words& runs, const Span& word) {
   starts_.clear();
   for_metered(word.end - word.begin + 2, [&, first = word.begin - 1](std::size_t k) {
-    const bool continues = (static_cast<unsigned char>(words_.text[first + k]) & 0xC0U) == 0x80U;
+    const bool continues = (static_cast<unsigned char>(runs.text[first + k]) & 0xC0U) == 0x80U;
     if (!continues) starts_.push_back(first + k);
   });
   starts_.push_back(word.end + 1);
@@ -88,7 +108,8 @@ std::vector<std::string> read_stop_words(const std::string& path, TextTerms::Wor
   detail::for_each_line(blocks, [&](const detail::Line& line) {
     detail::require_text(line);
     if (line.text.starts_with('#')) return;
-    for_each_word(line.text, rule, meter, [&](std::string_view word) { words.emplace_back(word); });
+    for_each_word(line.text, rule, meter,
+                  [&](std::string_view word, bool) { words.emplace_back(word); });
   });
   require(!words.empty(), path, ": the file has no words, but must have at least one");
   std::sort(words.begin(), words.end());

@@ -25,9 +25,10 @@ class TermCutter {
   explicit TermCutter(const TextTerms& choice, RunControl* control = nullptr);
 
   /// Calls visit(term) for each term, as often as it occurs. The terms are valid until the next
-  /// text. A word that has at most N characters, borders included, gives itself once for all
-  /// lengths from N on, as scikit-learn's char_wb does. Throws OutOfTime where the control asks to
-  /// end. O(bytes * lengths of n-grams).
+  /// text. In runs of characters, words that follow each other without anything between, as
+  /// ideographs do, are one. A word that has at most N characters, borders included, gives itself
+  /// once for all lengths from N on, as scikit-learn's char_wb does. Throws OutOfTime where the
+  /// control asks to end. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
     read_words(text);
@@ -40,7 +41,8 @@ class TermCutter {
       });
     }
     if (choice_.characters.is_none()) return;
-    for (const Span& word : words_.spans) for_each_run(word, visit);
+    const Words& runs = has_runs_ ? runs_ : words_;
+    for (const Span& word : runs.spans) for_each_run(runs, word, visit);
   }
 
  private:
@@ -54,15 +56,18 @@ class TermCutter {
 
     void clear();
     void add(std::string_view word);
+    void append_to_last(std::string_view more);
     std::string_view between(std::size_t begin, std::size_t end) const {
       return std::string_view(text).substr(begin, end - begin);
     }
   };
-  /// Sets words_ to the words that are no stop words, and stems_ to their stems if there are any.
+  /// Sets words_ to the words that are no stop words, stems_ to their stems if there are any, and
+  /// runs_ to the words with those that follow each other without anything between joined, if there
+  /// are such.
   void read_words(std::string_view text);
   /// Sets starts_ to where the characters of a word and of the blanks beside it start, and to the
   /// end of the last.
-  void read_characters(const Span& word);
+  void read_characters(const Words& runs, const Span& word);
 
   /// Calls work(k) for each k < count. It is outside of the inner loop that the meter is asked.
   template <class Work>
@@ -75,14 +80,14 @@ class TermCutter {
   }
 
   template <class Visit>
-  void for_each_run(const Span& word, const Visit& visit) {
-    read_characters(word);
+  void for_each_run(const Words& runs, const Span& word, const Visit& visit) {
+    read_characters(runs, word);
     const std::size_t num_characters = starts_.size() - 1;
     const auto last = static_cast<std::size_t>(choice_.characters.last);
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
       for_metered(num_characters - length + 1, [&](std::size_t k) {
-        visit(Term{words_.between(starts_[k], starts_[k + length]), /*is_run=*/true});
+        visit(Term{runs.between(starts_[k], starts_[k + length]), /*is_run=*/true});
       });
       if (length == num_characters) return;
     }
@@ -92,7 +97,8 @@ class TermCutter {
   WorkMeter meter_;
   TermTable stop_words_;
   std::optional<Stemmer> stemmer_;
-  Words words_, stems_;              // of the present text
+  Words words_, stems_, runs_;       // of the present text
+  bool has_runs_ = false;            // otherwise the words are the runs
   std::vector<std::size_t> starts_;  // of the present word
 };
 
@@ -100,6 +106,6 @@ class TermCutter {
 /// Throws InvalidInput "file:line:column: ..." for a line that is no text, and for a file without
 /// words.
 std::vector<std::string> read_stop_words(const std::string& path,
-                                         TextTerms::WordRule rule = TextTerms::WordRule::marks);
+                                         TextTerms::WordRule rule = TextTerms::WordRule::scripts);
 
 }  // namespace margrove

@@ -242,7 +242,9 @@ Preprocessing without_vocabulary(const TfidfOptions& options, RunControl* contro
                   .stop_words = options.stop_words,
                   .num_hashes = static_cast<std::uint32_t>(options.hash_features),
                   .hash_seed = options.hash_seed,
-                  .stem = options.stem};
+                  .stem = options.stem,
+                  .normal_form = options.normal_form,
+                  .casing = options.casing};
   if (options.vectors != "none" || options.encoder != nullptr) {
     require<InvalidOption>(options.encoder != nullptr, "option vectors is '", options.vectors,
                            "', but TfidfOptions::encoder, which makes them here, is null");

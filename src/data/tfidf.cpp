@@ -76,6 +76,10 @@ Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, Run
       "options word_ngrams, char_ngrams, min_ngram_frequency and stop_words: one is given, but "
       "they "
       "are for texts, and the rows hold counts");
+  require<InvalidOption>(
+      options.normal_form == defaults.normal_form && options.casing == defaults.casing,
+      "options normal_form and casing: one is given, but they are for texts, and the rows hold "
+      "counts");
   require<InvalidOption>(options.stem.is_none(), "option stem is ", options.stem.language,
                          ", but it is for texts, and the rows hold counts");
   require<InvalidOption>(options.vectors == defaults.vectors && options.encoder == nullptr,

@@ -33,6 +33,11 @@ struct Composition {
   char32_t second;
   char32_t composed;
 };
+struct Mapping {
+  char32_t from;
+  std::uint16_t begin;  // of what stands for it in the texts of the table
+  std::uint8_t size;
+};
 #include "data/unicode_tables.inc"
 
 /// The entry whose range may hold `c`: the last one that does not start after it.
@@ -42,6 +47,18 @@ const Entry* find_range(const Entry (&table)[kSize], char32_t c) {
                                         [](char32_t x, const Entry& e) { return x < e.first; });
   if (after == std::begin(table) || c > (after - 1)->last) return nullptr;
   return after - 1;
+}
+
+/// Appends what the table has for a character; false if it has nothing.
+template <std::size_t kSize>
+bool append_mapped(std::u32string& text, char32_t c, const Mapping (&table)[kSize],
+                   const char32_t* texts) {
+  const Mapping* found =
+      std::lower_bound(std::begin(table), std::end(table), c,
+                       [](const Mapping& entry, char32_t x) { return entry.from < x; });
+  if (found == std::end(table) || found->from != c) return false;
+  text.append(texts + found->begin, found->size);
+  return true;
 }
 
 std::uint8_t combining_class(char32_t c) {
@@ -124,6 +141,14 @@ char32_t to_lower(char32_t c) {
   const LowerRun* run = find_range(kLowerRuns, c);
   if (run == nullptr || (c - run->first) % run->stride != 0) return c;
   return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
+}
+
+void append_compatible(std::u32string& text, char32_t c) {
+  if (!append_mapped(text, c, kCompatible, kCompatibleTexts)) text += c;
+}
+
+void append_folded(std::u32string& text, char32_t c) {
+  if (!append_mapped(text, c, kFolded, kFoldedTexts)) text += to_lower(c);
 }
 
 void compose(std::u32string& text, WorkMeter& meter) {

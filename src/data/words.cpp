@@ -49,12 +49,61 @@ std::size_t append_ascii(std::string_view text, std::size_t at, std::string& wor
   return at;
 }
 
+/// Appends a text without blanks in its form.
+void append_in_form(std::string_view text, const TextTerms& terms, WorkMeter& meter,
+                    std::string& out) {
+  const bool is_turkish = terms.casing == TextTerms::Casing::turkish;
+  std::u32string characters, changed;
+  for (std::size_t at = 0; at < text.size();) {
+    meter.add();
+    const CodePoint c = decode_utf8(text.substr(at));
+    at += std::max<std::size_t>(c.size, 1);
+    characters += c.size > 0 ? c.value : U' ';
+  }
+  if (terms.normal_form == TextTerms::NormalForm::nfkc) {
+    for (const char32_t c : characters) append_compatible(changed, c);
+    std::swap(characters, changed);
+  }
+  compose(characters, meter);
+  if (is_turkish) {
+    std::ranges::replace(characters, U'I', U'\u0131');
+    std::ranges::replace(characters, U'\u0130', U'i');
+  } else if (terms.casing == TextTerms::Casing::fold) {
+    changed.clear();
+    for (const char32_t c : characters) append_folded(changed, c);
+    std::swap(characters, changed);
+    compose(characters, meter);
+  }
+  for (const char32_t c : characters) append_utf8(out, c);
+}
+
 }  // namespace
 
+bool changes_forms(const TextTerms& terms) {
+  return terms.normal_form != TextTerms::NormalForm::nfc ||
+         terms.casing != TextTerms::Casing::lower;
+}
+
+std::string in_form(std::string_view text, const TextTerms& terms, WorkMeter& meter) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n\r\t"), text.size());
+    append_in_form(text.substr(0, end), terms, meter, out);
+    if (end < text.size()) out += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 namespace detail {
-std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& meter,
-                      std::string& word) {
-  const bool has_marks = rule == TextTerms::WordRule::marks;
+ReadBytes next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& meter,
+                    std::string& word) {
+  const bool has_marks = rule != TextTerms::WordRule::letters;
+  constexpr CharacterUse kScripts = kAlone | kKatakana;
+  const auto used = static_cast<CharacterUse>(rule == TextTerms::WordRule::scripts ? 0xFF
+                                              : has_marks                          ? ~kScripts
+                                                                                   : kLetter);
+  CharacterUse script = 0;  // of the last letter
   word.clear();
   std::size_t begin = 0, end = 0;  // of the word in the text
   std::size_t size = 0;            // of the word without joiners at its end
@@ -76,6 +125,7 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
         ++at;
         continue;
       }
+      if (script != 0) break;
       if (word.empty()) begin = at;
       at = append_ascii(text.substr(0, stop), at, word);
       size = word.size();
@@ -84,7 +134,7 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
     }
     const CodePoint c = decode_utf8(text.substr(at));
     const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
-    const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
+    const auto use = static_cast<CharacterUse>(known & used);
     const auto num_bytes = std::max<std::size_t>(c.size, 1);
     if ((use & kUnseen) != 0) {
       at += num_bytes;
@@ -92,6 +142,11 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
     }
     const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
     const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
+    if ((use & kLetter) != 0 && !word.empty() &&
+        (((use | script) & kAlone) != 0 || (use & kKatakana) != script)) {
+      break;
+    }
+    if ((use & kLetter) != 0) script = use & kScripts;
     if (is_inside || is_joiner) {
       if (word.empty()) begin = at;
       append_utf8(word, to_lower(c.value));
@@ -105,7 +160,7 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
   meter.add(at - counted + 1);  // a text without a word is work, too
   word.resize(size);
   if (may_change) write_canonical(text.substr(begin, end - begin), meter, word);
-  return at;
+  return {begin, at};
 }
 }  // namespace detail
 

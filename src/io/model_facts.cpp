@@ -25,6 +25,13 @@ void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
     facts.push_back({"n-grams of characters", fitted.terms.characters.to_text()});
     facts.push_back({"stop words", concat(fitted.terms.stop_words.size())});
   }
+  const TextTerms defaults;
+  if (fitted.terms.normal_form != defaults.normal_form) {
+    facts.push_back({"normal form", std::string(name_of(fitted.terms.normal_form))});
+  }
+  if (fitted.terms.casing != defaults.casing) {
+    facts.push_back({"casing", std::string(name_of(fitted.terms.casing))});
+  }
   if (!fitted.terms.stem.is_none()) facts.push_back({"stems", fitted.terms.stem.language});
   if (fitted.vectors.width() > 0) {
     const TextEncoder::Facts& encoder = fitted.vectors.facts;

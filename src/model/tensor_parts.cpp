@@ -111,7 +111,16 @@ namespace {
 
 /// Of a tf-idf kind. Only terms and weights that differ from tf-idf of single words are named.
 void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fitted) {
-  if (fitted.has_marks()) out.put_enum(name + ".word_rule", fitted.terms.word_rule);
+  const TextTerms defaults;
+  const TextTerms& terms = fitted.terms;
+  const bool has_texts = fitted.kind == Preprocessing::Kind::text_tfidf;
+  if (has_texts && terms.word_rule != TextTerms::WordRule::letters) {
+    out.put_enum(name + ".word_rule", terms.word_rule);
+  }
+  if (terms.normal_form != defaults.normal_form) {
+    out.put_enum(name + ".normal_form", terms.normal_form);
+  }
+  if (terms.casing != defaults.casing) out.put_enum(name + ".casing", terms.casing);
   out.put_truth(name + ".sublinear_tf", fitted.sublinear_tf);
   out.put_view<float>(name + ".idf", fitted.idf);
   if (fitted.terms.num_hashes > 0) {
@@ -178,6 +187,12 @@ void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing
   if (fitted.kind == Preprocessing::Kind::text_tfidf) load_columns(tensors, name, fitted);
   if (tensors.has_text(name + ".word_rule")) {
     fitted.terms.word_rule = tensors.get_enum<TextTerms::WordRule>(name + ".word_rule");
+  }
+  if (tensors.has_text(name + ".normal_form")) {
+    fitted.terms.normal_form = tensors.get_enum<TextTerms::NormalForm>(name + ".normal_form");
+  }
+  if (tensors.has_text(name + ".casing")) {
+    fitted.terms.casing = tensors.get_enum<TextTerms::Casing>(name + ".casing");
   }
   if (tensors.has_text(name + ".encoder")) load_vectors(tensors, name, fitted.vectors);
   if (!tensors.has_text(name + ".word_ngrams")) return;

@@ -35,7 +35,7 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
         facts = self.facts()
-        self.assertEqual(facts["format version"], "6")
+        self.assertEqual(facts["format version"], "9")
         self.assertEqual(facts["vocabulary"], "7 terms")
         self.assertEqual(facts["n-grams of words"], "1-2")
         self.assertEqual(facts["n-grams of characters"], "none")
@@ -61,7 +61,7 @@ class Texts(CliTest):
         self.write("pets", "cat\tthe cat purred\ndog\tdogs barking\n" * 3)
         self.train_rows("--text", *WORDS, "--stem", "english", "--stop-words", "stop", "pets")
         facts = self.facts()
-        self.assertEqual(facts["format version"], "7")
+        self.assertEqual(facts["format version"], "9")
         self.assertEqual(facts["stems"], "english")
         self.assertEqual(facts["vocabulary"], "4 terms")
         self.write("new", "cat\tcats purring\ndog\ta dog barked\n")
@@ -73,14 +73,38 @@ class Texts(CliTest):
         columns = ["--text-column", "words", "--label-column", "kind", "table.csv"]
         self.train_rows("--stem", "english", *WORDS, *columns)
         self.assertEqual(self.facts()["stems"], "english")
-        self.assertEqual(self.facts()["format version"], "7")
+        self.assertEqual(self.facts()["format version"], "9")
         told = self.run_program("explain", "--row", "1", "--features", "9", "model", "table.csv")[0]
         self.assertIn("  appl =", told)
+
+    def test_forms_of_characters_are_kept_in_the_model(self) -> None:
+        self.write("streets", "a\tALTE STRASSE ①\nb\tneue Gasse ②\n" * 4)
+        self.write("new", "a\tStraße\nb\tＧＡＳＳＥ 2\n")
+        self.train_rows("--text", "--casing", "fold", "--normal-form", "nfkc", *WORDS, "streets")
+        self.assertEqual(self.run_program("predict", "model", "new")[0].split(), ["a", "b"])
+        facts = self.facts()
+        self.assertEqual((facts["casing"], facts["normal form"]), ("fold", "nfkc"))
+        self.train_rows("--text", *WORDS, "streets")
+        self.assertNotIn("casing", self.facts())
+        self.assertEqual(self.facts()["vocabulary"], "6 words")
+        self.write("counts", "x 1:3 2:1\ny 2:2 3:5\n")
+        self.assert_fails(
+            2,
+            "options normal_form and casing: one is given, but they are for texts, and the rows",
+            "train",
+            "--method",
+            "flat-svm",
+            "--tfidf",
+            "--casing",
+            "fold",
+            "counts",
+            "model",
+        )
 
     def test_info_counts_words(self) -> None:
         self.train_rows("--text", *WORDS, "rows")
         facts = self.facts()
-        self.assertEqual(facts["format version"], "6")
+        self.assertEqual(facts["format version"], "9")
         self.assertEqual(facts["vocabulary"], "4 words")
         self.train_rows("--text", *WORDS, "--max-terms", "3", "--max-document-share", "1", "rows")
         self.assertEqual(self.facts()["vocabulary"], "3 words")
@@ -125,7 +149,7 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
         facts = self.facts()
-        self.assertEqual(facts["format version"], "6")
+        self.assertEqual(facts["format version"], "9")
         self.assertEqual(facts["hashed terms"], "9 columns of 1000, without names")
         told = self.run_program("explain", "--row", "1", "--features", "30", "model", "rows")[0]
         self.assertRegex(told, "hash [0-9]+")
@@ -155,7 +179,7 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "table.csv")[0].split()
         self.assertEqual(answers, ["fruit", "car", "fruit", "car"])
         facts = self.facts()
-        self.assertEqual(facts["format version"], "6")
+        self.assertEqual(facts["format version"], "9")
         self.assertEqual(facts["n-grams of characters"], "3-4")
         self.assertTrue(facts["term weights"].startswith("bm25, k1 1.5, b 0.75, average length"))
 

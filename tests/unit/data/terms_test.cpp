@@ -60,8 +60,16 @@ TEST(Terms, of_characters_know_the_borders_of_words) {
                                                       "' ab'", "'ab '", "' ab '"));
   EXPECT_THAT(terms("a", {.words = TextTerms::Lengths::none(), .characters = {4, 6}}),
               ElementsAre("' a '"));
-  EXPECT_THAT(terms("日本", {.characters = {2, 2}}),
-              ElementsAre("日本", "' 日'", "'日本'", "'本 '"));
+}
+
+TEST(Terms, of_characters_go_on_over_words_without_anything_between) {
+  EXPECT_THAT(terms("日本 語", {.characters = {2, 2}}),
+              ElementsAre("日", "本", "語", "' 日'", "'日本'", "'本 '", "' 語'", "'語 '"));
+  EXPECT_THAT(terms("a Tシャ日b", {.characters = {4, 4}}),
+              ElementsAre("a", "t", "シャ", "日", "b", "' a '", "' tシャ'", "'tシャ日'",
+                          "'シャ日b'", "'ャ日b '"));
+  EXPECT_THAT(terms("日の本", {.characters = {2, 2}, .stop_words = {"の"}}),
+              ElementsAre("日", "本", "' 日'", "'日 '", "' 本'", "'本 '"));
 }
 
 TEST(Terms, of_words_are_stems_and_of_characters_are_not) {

@@ -20,10 +20,10 @@ using testing::message_of;
 using testing::of_words;
 
 std::vector<std::string> words(std::string_view text,
-                               TextTerms::WordRule rule = TextTerms::WordRule::marks) {
+                               TextTerms::WordRule rule = TextTerms::WordRule::scripts) {
   std::vector<std::string> found;
   WorkMeter meter;
-  for_each_word(text, rule, meter, [&](std::string_view word) { found.emplace_back(word); });
+  for_each_word(text, rule, meter, [&](std::string_view word, bool) { found.emplace_back(word); });
   return found;
 }
 
@@ -36,7 +36,8 @@ TEST(Words, are_runs_of_letters_digits_and_underscores) {
 TEST(Words, know_the_letters_of_other_scripts) {
   EXPECT_THAT(words("ÉTÉ, Straße ΑΒΓ"), ElementsAre("été", "straße", "αβγ"));
   EXPECT_THAT(words("ЖИЗНЬ—жизнь"), ElementsAre("жизнь", "жизнь"));
-  EXPECT_THAT(words("日本語。ひらがな"), ElementsAre("日本語", "ひらがな"));
+  EXPECT_THAT(words("日本語。ひらがな", TextTerms::WordRule::marks),
+              ElementsAre("日本語", "ひらがな"));
   EXPECT_THAT(words("שלום עולם ٣٤"), ElementsAre("שלום", "עולם", "٣٤"));
   EXPECT_THAT(words("a\u00A0b\u2003c½²"), ElementsAre("a", "b", "c½²"));
   EXPECT_THAT(words("Ǆ Ა 𐐀 Ā"), ElementsAre("ǆ", "ა", "𐐨", "ā"));
@@ -70,6 +71,59 @@ TEST(Words, keep_joiners_inside_and_drop_what_is_not_spoken) {
   EXPECT_THAT(words("a\u0301\xFF\u0301"
                     "b"),
               ElementsAre("á", "b"));
+}
+
+TEST(Words, of_scripts_without_blanks_are_cut_as_UAX_29_says) {
+  EXPECT_THAT(words("日本語。ひら"), ElementsAre("日", "本", "語", "ひ", "ら"));
+  EXPECT_THAT(words("Tシャツとコーヒー2杯a"),
+              ElementsAre("t", "シャツ", "と", "コーヒー", "2", "杯", "a"));
+  EXPECT_THAT(words("ab人々〇㐂"), ElementsAre("ab", "人", "々", "〇", "㐂"));
+  EXPECT_THAT(words("か\u3099き"), ElementsAre("が", "き"));  // the mark belongs to the letter
+  EXPECT_THAT(words("葛\U000E0101飾"), ElementsAre("葛", "飾"));
+  EXPECT_THAT(words("한국어 𠀀𗀀"), ElementsAre("한국어", "𠀀", "𗀀"));
+}
+
+/// The words of a text once it is in its form.
+std::vector<std::string> words_in(TextTerms::NormalForm form, TextTerms::Casing casing,
+                                  std::string_view text) {
+  TextTerms terms;
+  terms.normal_form = form;
+  terms.casing = casing;
+  WorkMeter meter;
+  return words(in_form(text, terms, meter));
+}
+
+TEST(Words, may_be_in_the_compatible_normal_form) {
+  const auto of = [](std::string_view text) {
+    return words_in(TextTerms::NormalForm::nfkc, TextTerms::Casing::lower, text);
+  };
+  EXPECT_THAT(of("ＡＢ ｱ ① ﬁnd ㎏"), ElementsAre("ab", "ア", "1", "find", "kg"));
+  EXPECT_THAT(of("½ x²"), ElementsAre("1", "2", "x2"));  // a fraction slash is no letter
+  EXPECT_THAT(of("ｶﾞ \u1112\u1161\u11AB"), ElementsAre("ガ", "한"));
+  EXPECT_THAT(of("a\xFF"
+                 "b\tE\u0301"),
+              ElementsAre("a", "b", "é"));
+  EXPECT_THAT(of("\uFDFA"), ElementsAre("صلى", "الله", "عليه", "وسلم"));  // the longest
+}
+
+TEST(Words, may_be_in_another_casing) {
+  const auto folded = [](std::string_view text) {
+    return words_in(TextTerms::NormalForm::nfc, TextTerms::Casing::fold, text);
+  };
+  EXPECT_THAT(folded("STRASSE Straße ﬁn"), ElementsAre("strasse", "strasse", "fin"));
+  EXPECT_THAT(folded("ΣΊΣΥΦΟΣ σίσυφος"), ElementsAre("σίσυφοσ", "σίσυφοσ"));
+  const auto turkish = [](std::string_view text) {
+    return words_in(TextTerms::NormalForm::nfc, TextTerms::Casing::turkish, text);
+  };
+  EXPECT_THAT(turkish("ISPARTA İzmir I\u0307zmir ıi"),
+              ElementsAre("ısparta", "izmir", "izmir", "ıi"));
+}
+
+TEST(TextTfidf, brings_stop_words_and_texts_into_one_form) {
+  const std::vector<std::string> documents{"Daß GROSSE", "große dass"};
+  const Preprocessing fitted = Preprocessing::fit_text(
+      documents, of_words({.casing = TextTerms::Casing::fold, .stop_words = {"daß"}}));
+  EXPECT_THAT(fitted.vocabulary, ElementsAre("grosse"));
 }
 
 TEST(Words, of_the_earlier_rule_end_at_marks) {
