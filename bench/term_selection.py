@@ -57,7 +57,7 @@ def compare(train: list[tuple[str, str]], test: list[tuple[str, str]]) -> None:
         for name, score in orders.items():
             kept = np.sort(np.argsort(-score, kind="stable")[:count])
             parts = (normalize(part[:, kept]) for part in (X, X_test))
-            say(f"the {count} terms of the highest number: {name}", *parts)
+            say(f"the {count} terms first by {name}", *parts)
     for count in HASHES:
         for sign in (False, True):
             hashes = HashingVectorizer(

@@ -10,8 +10,8 @@ the training command, all threads together. The lines `scikit-learn` are LinearS
 on TfidfVectorizer with the same terms, where rows have one label.
 
 The sets packages-ja and packages-zh are descriptions of Debian's packages with their sections, of
-which `apt-cache dumpavail` knows. They need Translation-ja.bz2 and Translation-zh_CN.bz2 in FOLDER, from
-dists/bookworm/main/i18n of a mirror of Debian.
+which `apt-cache dumpavail` knows. They need Translation-ja.bz2 and Translation-zh_CN.bz2 in FOLDER,
+from dists/bookworm/main/i18n of a mirror of Debian.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes src/data/unicode_tables.inc: characters of words, lower case, full case folding, the canonical
-form NFC and the compatible form NFKC.
+"""Writes src/data/unicode_tables.inc: characters of words, lower case, full case folding, and the
+normal forms C and KC.
 
 A word character is a letter, a digit or another number (Python's str.isalnum) or '_'. Marks are the
 characters of the categories Mn and Mc. Lower case is Unicode's mapping of single characters;
 characters whose lower case is longer than one keep only their first; foldings that are the lower
-case have no entry. Ideographs and Hiragana stand alone, as in the rules of UAX #29. Hangul syllables have no
-entries among the decompositions, because they are computed.
+case have no entry. Ideographs and Hiragana stand alone, as in the rules of UAX #29. Hangul
+syllables have no entries among the decompositions, because they are computed.
 
 usage: tools/make_unicode_tables.py > src/data/unicode_tables.inc
 """
@@ -168,7 +168,7 @@ def folded() -> dict[int, str]:
 
 
 def print_mappings(name: str, mappings: dict[int, str]) -> None:
-    """Entries (character, place, size), and the texts, of which each place has `size` characters."""
+    """Entries (character, place, size), and the texts in which these places are."""
     texts = "".join(dict.fromkeys(mappings.values()))
     print(f"constexpr Mapping k{name}[] = {{")
     print_rows([(code, texts.index(to), len(to)) for code, to in sorted(mappings.items())])

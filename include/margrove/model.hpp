@@ -101,7 +101,7 @@ class Model {
       RunControl* control = nullptr) const;
   /// Parsers: what `margrove explain` prints of a sentence, which are the scores of each word's arc
   /// and relation, and of its `num_others` best other heads and relations. Throws InvalidInput for
-  /// models of another kind.
+  /// models of rows, InvalidOption for chains.
   std::string explain_sentence(const Sentence& sentence, std::size_t num_others = 5) const;
 
   explicit Model(std::unique_ptr<const ModelParts> parts);

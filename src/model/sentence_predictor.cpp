@@ -59,8 +59,8 @@ const SentencePredictor& sentences_of(const ModelParts& model) {
 
 const SentencePredictor& explained_sentences_of(const ModelParts& model) {
   const SentencePredictor& predictor = sentences_of(model);
-  require(predictor.explains(), "a model of method ", model.method, " and kind ", predictor.kind(),
-          " has no explanations");
+  require<InvalidOption>(predictor.explains(), "a model of method ", model.method, " and kind ",
+                         predictor.kind(), " has no explanations");
   return predictor;
 }
 

@@ -77,7 +77,7 @@ class SentencePredictor : public FilePredictor {
 
 /// The predictor of a model of sentences. Throws InvalidInput for another model.
 const SentencePredictor& sentences_of(const ModelParts& model);
-/// The same where its answers can be explained. Throws InvalidInput for another model.
+/// The same where its answers can be explained. Throws InvalidOption for one whose are not.
 const SentencePredictor& explained_sentences_of(const ModelParts& model);
 
 }  // namespace margrove

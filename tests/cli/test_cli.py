@@ -953,7 +953,7 @@ class Accidents(CliTest):
         )  # fmt: skip
         for arguments in (["model"], ["model", "words"], ["--row", "1", "model", "words"]):
             self.assert_fails(
-                2, "explain: a model of method structured and kind chain has no explanations",
+                2, "a model of method structured and kind chain has no explanations",
                 "explain", *arguments,
             )  # fmt: skip
 
