@@ -37,7 +37,7 @@ class Terms:
         return [self.names[j] for j in self.features.transform([text]).indices]
 
 
-def accuracy(X: Any, y: list[str], X_test: Any, y_test: list[str]) -> float:
+def accuracy(X: Any, y: Any, X_test: Any, y_test: Any) -> float:
     return float(np.mean(np.asarray(FlatSVC().fit(X, y).predict(X_test)) == np.asarray(y_test)))
 
 
@@ -64,8 +64,8 @@ def compare(train: list[tuple[str, str]], test: list[tuple[str, str]]) -> None:
                 analyzer=Terms(features), n_features=count, alternate_sign=sign, norm=None
             )
             weighed = make_pipeline(hashes, TfidfTransformer(sublinear_tf=False))
-            parts = weighed.fit_transform(texts), weighed.transform(test_texts)
-            say(f"{count} hashes {'with' if sign else 'without'} signs", *parts)
+            hashed = weighed.fit_transform(texts), weighed.transform(test_texts)
+            say(f"{count} hashes {'with' if sign else 'without'} signs", *hashed)
 
 
 def main() -> None:

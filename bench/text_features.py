@@ -187,7 +187,7 @@ def packages(bench: Bench, data: Path, folder: Path, name: str, *, is_long: bool
     )
     sections = {each["Package"]: each["Section"] for each in fields if len(each) == 2}
     text = bz2.decompress((data / f"Translation-{name}.bz2").read_bytes()).decode()
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for paragraph in text.split("\n\n"):
         of_package = re.search(r"^Package: (.*)$", paragraph, re.M)
         described = re.search(r"^Description-(?!md5)[^:]*: (.*(?:\n .*)*)", paragraph, re.M)

@@ -77,6 +77,21 @@ void append_in_form(std::string_view text, const TextTerms& terms, WorkMeter& me
   for (const char32_t c : characters) append_utf8(out, c);
 }
 
+constexpr CharacterUse kScripts = kAlone | kKatakana;
+
+/// What a rule knows of characters.
+CharacterUse used_by(TextTerms::WordRule rule) {
+  if (rule == TextTerms::WordRule::letters) return kLetter;
+  const bool has_scripts = rule == TextTerms::WordRule::scripts;
+  return static_cast<CharacterUse>(has_scripts ? 0xFF : ~kScripts);
+}
+
+/// Whether a character is a letter that ends the word before it, whose last letter is of `script`.
+bool begins_word(CharacterUse use, CharacterUse script) {
+  if ((use & kLetter) == 0) return false;
+  return ((use | script) & kAlone) != 0 || (use & kKatakana) != script;
+}
+
 }  // namespace
 
 bool changes_forms(const TextTerms& terms) {
@@ -98,11 +113,7 @@ std::string in_form(std::string_view text, const TextTerms& terms, WorkMeter& me
 namespace detail {
 ReadBytes next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& meter,
                     std::string& word) {
-  const bool has_marks = rule != TextTerms::WordRule::letters;
-  constexpr CharacterUse kScripts = kAlone | kKatakana;
-  const auto used = static_cast<CharacterUse>(rule == TextTerms::WordRule::scripts ? 0xFF
-                                              : has_marks                          ? ~kScripts
-                                                                                   : kLetter);
+  const CharacterUse used = used_by(rule);
   CharacterUse script = 0;  // of the last letter
   word.clear();
   std::size_t begin = 0, end = 0;  // of the word in the text
@@ -142,10 +153,7 @@ ReadBytes next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& 
     }
     const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
     const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
-    if ((use & kLetter) != 0 && !word.empty() &&
-        (((use | script) & kAlone) != 0 || (use & kKatakana) != script)) {
-      break;
-    }
+    if (!word.empty() && begins_word(use, script)) break;
     if ((use & kLetter) != 0) script = use & kScripts;
     if (is_inside || is_joiner) {
       if (word.empty()) begin = at;

@@ -86,7 +86,8 @@ RECORDS = [
 ]
 WORDS = [[("a", "length:1"), ("cat", "length:3")], [("the", "length:3"), ("dog", "length:3")]]
 TAGS = [["D", "N"], ["D", "N"]]
-PARSED = [[("the", "the", "DET"), ("dog", "dog", "NOUN"), ("runs", "run", "VERB")],
+PARSED: list[list[tuple[str, ...]]] = [
+          [("the", "the", "DET"), ("dog", "dog", "NOUN"), ("runs", "run", "VERB")],
           [("a", "a", "DET"), ("cat", "cat", "NOUN"), ("ran", "run", "VERB")]]  # fmt: skip
 ARCS = [[(2, "det"), (3, "nsubj"), (0, "root")]] * 2
 OTHER_VIEW = NUMBERS[:, ::-1].copy()
@@ -127,7 +128,7 @@ def conllu_file(sentences: list[list[tuple[str, ...]]], arcs: list[list[tuple[in
     return "\n".join(lines) + "\n"
 
 
-TOO_LONG = [("w", "w", "X")] * 2049
+TOO_LONG: list[tuple[str, ...]] = [("w", "w", "X")] * 2049
 
 COLUMNS = [
     "--text-column",
