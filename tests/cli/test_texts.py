@@ -90,7 +90,7 @@ class Texts(CliTest):
         self.write("counts", "x 1:3 2:1\ny 2:2 3:5\n")
         self.assert_fails(
             2,
-            "options normal_form and casing: one is given, but they are for texts, and the rows",
+            "options normal-form and casing: one is given, but they are for texts, and the rows",
             "train",
             "--method",
             "flat-svm",

@@ -87,8 +87,9 @@ RECORDS = [
 WORDS = [[("a", "length:1"), ("cat", "length:3")], [("the", "length:3"), ("dog", "length:3")]]
 TAGS = [["D", "N"], ["D", "N"]]
 PARSED: list[list[tuple[str, ...]]] = [
-          [("the", "the", "DET"), ("dog", "dog", "NOUN"), ("runs", "run", "VERB")],
-          [("a", "a", "DET"), ("cat", "cat", "NOUN"), ("ran", "run", "VERB")]]  # fmt: skip
+    [("the", "the", "DET"), ("dog", "dog", "NOUN"), ("runs", "run", "VERB")],
+    [("a", "a", "DET"), ("cat", "cat", "NOUN"), ("ran", "run", "VERB")],
+]
 ARCS = [[(2, "det"), (3, "nsubj"), (0, "root")]] * 2
 OTHER_VIEW = NUMBERS[:, ::-1].copy()
 KERNEL = (NUMBERS @ NUMBERS.T).astype(np.float32)

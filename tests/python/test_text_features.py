@@ -16,7 +16,8 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-WORDS = r"(?u)\b\w+\b"
+RUNS = r"(?u)\b\w+\b"
+WORDS = r"(?u)[\u3041-\u309f\u4e00-\u9fff]|\w+"  # ideographs and Hiragana are words
 TEXTS = [
     "The cat sat on the mat, and the cat ate.",
     "A dog: the dog, the DOG!",
@@ -29,7 +30,7 @@ TEXTS = [
 
 
 def words_only(text: str) -> str:
-    return " ".join(re.findall(WORDS, text.lower()))
+    return " ".join(re.findall(RUNS, text.lower()))
 
 
 def animals() -> list[str]:
@@ -117,7 +118,7 @@ def test_bm25_is_as_defined() -> None:
     texts = animals()
     ours = of_words(term_weights="bm25", bm25_k1=k1, bm25_b=b)
     X = ours.fit_transform(texts).toarray()
-    counts = [Counter(re.findall(WORDS, text.lower())) for text in texts]
+    counts = [Counter(re.findall(RUNS, text.lower())) for text in texts]
     average = sum(c.total() for c in counts) / len(counts)
     frequency = Counter(term for c in counts for term in c)
     column = {term: j for j, term in enumerate(ours.get_feature_names_out())}

@@ -20,14 +20,32 @@ UNSEEN |= {*range(0xE0100, 0xE01F0)}
 JOINERS = "\u200c\u200d"
 
 
+# The beginnings of the names of characters that are words, and of Katakana.
+ALONE = ("CJK UNIFIED IDEO", "CJK COMPATIBILITY IDEO", "HANGZHOU NUM", "HIRAGANA ", "HENTAIGANA ",
+         "IDEOGRAPHIC ITERATION MARK", "IDEOGRAPHIC CLOSING MARK", "IDEOGRAPHIC NUMBER ZERO",
+         "KHITAN SMALL SCRIPT CHARACTER-", "NUSHU CHARACTER-", "TANGUT COMPONENT-",
+         "TANGUT IDEOGRAPH-", "VERTICAL IDEOGRAPHIC ITERATION MARK")  # fmt: skip
+KATAKANA = ("KATAKANA ", "HALFWIDTH KATAKANA", "KATAKANA-HIRAGANA PROLONGED ", "SQUARED KATAKANA")
+
+
+def script_of(c: str) -> str:
+    name = unicodedata.name(c, "")
+    return "alone" if name.startswith(ALONE) else "katakana" * name.startswith(KATAKANA)
+
+
 def expected_words(text: str) -> list[str]:
     """The rule of docs/formats.md, the slow way: the normal form of the whole text comes first."""
     text = "".join(c for c in text if ord(c) not in UNSEEN and unicodedata.category(c) != "Me")
     text = "".join(c.lower()[0] for c in unicodedata.normalize("NFC", text))
-    words, word = [], ""
+    words, word, script = [], "", ""
     for c in unicodedata.normalize("NFC", text) + " ":
         belongs = unicodedata.category(c) in ("Mn", "Mc") or c in JOINERS
-        if c.isalnum() or c == "_" or (word and belongs):
+        is_letter = c.isalnum() or c == "_"
+        if is_letter and word and ("alone" in (script, script_of(c)) or script != script_of(c)):
+            words.append(word.rstrip(JOINERS))
+            word = ""
+        if is_letter or (word and belongs):
+            script = script_of(c) if is_letter else script
             word += c
         elif word:
             words.append(word.rstrip(JOINERS))
