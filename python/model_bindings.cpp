@@ -246,6 +246,8 @@ nb::dict report(const ModelParts& model) {
   result["dual"] = r.dual;
   result["relative_gap"] = r.relative_gap;
   result["curve"] = curve;
+  if (!std::isnan(r.name_weight)) result["name_weight"] = r.name_weight;
+  if (!std::isnan(r.unseen_score)) result["unseen_score"] = r.unseen_score;
   result["warnings"] = r.warnings;
   return result;
 }

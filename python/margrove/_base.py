@@ -182,10 +182,22 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 views=self._views_of_X(),
                 scale=self.scale,
                 node_names=node_names,
+                other_names=self._names_to_match(hierarchy),
                 unlabelled=self.unlabelled,
                 **({} if source is None else source.training_arguments()),
                 **continuation,
             )
+
+    def _names_to_match(self, hierarchy: Hierarchy | None) -> list[str]:
+        """The names of the nodes, if an option asks for them."""
+        if hierarchy is None or not getattr(self, "match_names", False):
+            return []
+        if len(hierarchy.names) not in (0, len(hierarchy.nodes)):
+            raise ValueError(
+                f"hierarchy: there are names of {len(hierarchy.names)} nodes, but must be of none "
+                f"or all {len(hierarchy.nodes)}"
+            )
+        return list(hierarchy.names)
 
     def _graph(self, hierarchy: Hierarchy | None, names: list[str]) -> Edges | None:
         if hierarchy is not None:
