@@ -217,7 +217,6 @@ def plan_shards(
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
     other_names: Sequence[str] = (),
-    other_names: Sequence[str] = (),
 ) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def check_rows(X: Csr) -> None: ...
@@ -322,6 +321,7 @@ def train(
     node_names: Sequence[str] = (),
     start_weights: Model | None = ...,
     unlabelled: str = ...,
+    other_names: Sequence[str] = (),
 ) -> Model: ...
 
 _LossSettings = tuple[str, int, str, str, int, float, float, int, int]

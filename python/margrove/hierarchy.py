@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,7 @@ class Hierarchy:
     nodes: tuple[Any, ...]
     edges: tuple[Pair, ...]
     alternatives: tuple[Pair, ...] = ()
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, given: Any) -> "Hierarchy":

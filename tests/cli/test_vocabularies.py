@@ -122,7 +122,8 @@ class Vocabularies(CliTest):
         self.write("animals.ttl", named)
         self.write("named.tsv", rows)
         self.write("new.tsv", "hammerhead sharks\t<http://example.org/shark>\n")
-        given = "--method flat-svm --format annif --hierarchy animals.ttl --language en".split()
+        given = ["--method", "flat-svm", "--format", "annif", "--hierarchy", "animals.ttl"]
+        given += ["--language", "en"]
         out, _ = self.run_program("train", *given, "--match-names", "named.tsv", "model")
         weights = dict(line.split("\t") for line in out.splitlines() if "\t" in line)
         self.assertGreater(float(weights["name_weight"]), 0)
