@@ -25,6 +25,7 @@ from margrove._labels import (
     SEPARATOR,
     Form,
     PathForm,
+    Targets,
     are_path_ids,
     array_of,
     classes_of_names,
@@ -139,7 +140,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         model = self._train(
             rows, sets, targets.classes, hierarchy, weights, names, **self._continuation()
         )
-        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
+        classes = self._with_unseen(model, targets, hierarchy)
+        self._adopt(model, targets.form, classes, hierarchy, targets.path_form)
         self._raise_kept()
         self._warn()
         return self
@@ -187,6 +189,31 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 **({} if source is None else source.training_arguments()),
                 **continuation,
             )
+
+    @staticmethod
+    def _with_unseen(
+        model: _core.Model, targets: Targets, hierarchy: Hierarchy | None
+    ) -> NDArray[Any]:
+        """The classes of y and then the nodes without rows that the model can answer. Other
+        forms have no place for these."""
+        classes = targets.classes
+        if hierarchy is None or "unseen_score" not in model.report:
+            return classes
+        if targets.form not in ("single", "sets"):
+            return classes
+        known = {str(label) for label in classes}
+        node_of_name = {str(node): node for node in hierarchy.nodes}
+        unseen = [
+            node_of_name[name]
+            for name, may in zip(model.labels, model.answerable, strict=True)
+            if may and name not in known
+        ]
+        if classes.dtype.kind in "iu":  # the nodes of files are texts
+            numbers = classes_of_names([str(node) for node in unseen])
+            unseen = numbers.tolist()
+        values = [*classes.tolist(), *unseen]
+        is_mixed = len({type(value) for value in values}) > 1
+        return np.array(values, dtype=object if is_mixed else None)
 
     def _names_to_match(self, hierarchy: Hierarchy | None) -> list[str]:
         """The names of the nodes, if an option asks for them."""
@@ -467,7 +494,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             names = {node: name_of_path_id(node, separator) for node in model.labels}
             is_text = selection is not None and selection.path != ""
             path_form = PathForm(list, None, names, separator if is_text else None)
-        classes = nodes[model.training_rows > 0]
+        answers = model.answerable if "unseen_score" in model.report else model.training_rows
+        classes = nodes[answers > 0]
         estimator._adopt(model, form, classes, hierarchy, path_form)
         estimator._loaded()
         estimator.n_features_in_ = model.num_features

@@ -126,6 +126,8 @@ class Model:
     @property
     def calibration(self) -> tuple[float, int, float, float] | None: ...
     @property
+    def answerable(self) -> NDArray[np.uint8]: ...
+    @property
     def linear_parts(
         self,
     ) -> tuple[

