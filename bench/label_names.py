@@ -14,6 +14,7 @@ import json
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from measured_runs import measured_run
@@ -118,7 +119,7 @@ def beside(bench: Bench, data: Path, name: str) -> None:
 
 
 def main() -> None:
-    sets = {
+    sets: dict[str, Callable[[Bench, Path], None]] = {
         "makupalat": makupalat,
         "wordnet": lambda bench, data: beside(bench, data, "wordnet-nouns"),
         "clinc150": lambda bench, data: beside(bench, data, "clinc150"),

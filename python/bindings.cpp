@@ -68,8 +68,7 @@ nb::tuple read_hierarchy_file(const std::string& path, bool part_of, const std::
   const Hierarchy hierarchy = reporter.train([&] {
     const nb::gil_scoped_release no_gil;
     return read_hierarchy(
-        path,
-        {.part_of = part_of, .language = language, .other_names = true, .control = &control});
+        path, {.part_of = part_of, .language = language, .other_names = true, .control = &control});
   });
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
@@ -123,8 +122,7 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
   m.def("output_types", &py::list_output_types);
-  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a,
-        "language"_a = "");
+  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a, "language"_a = "");
   m.def("read_annotations", &py::read_annotations, "path"_a, "evidence"_a, "aspects"_a);
   py::bind_choice(m);
   py::bind_metrics(m);

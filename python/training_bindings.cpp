@@ -189,8 +189,8 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const std::optional<Vector<double>>& row_weights,
                  std::optional<double> memory_limit, const NamedRanges& views,
                  const std::string& scale, const RecordFeatures* records,
-                 const Preprocessing* texts, const Names& node_names,
-                 const std::string& unlabelled, const Names& other_names) {
+                 const Preprocessing* texts, const Names& node_names, const std::string& unlabelled,
+                 const Names& other_names) {
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
        node_names, other_names, unlabelled},

@@ -15,9 +15,10 @@
 namespace margrove::detail {
 
 /// Parses the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, with
-/// their names, and with `other_names` their synonyms. Edges are their is_a and, with `part_of`, the relationships of that name. An alt_id
-/// of one term is an alternative id of its node, unless it is a node itself; one of several, and
-/// obsolete terms with their replaced_by, are former(). Other tags are ignored.
+/// their names, and with `other_names` their synonyms. Edges are their is_a and, with `part_of`,
+/// the relationships of that name. An alt_id of one term is an alternative id of its node, unless
+/// it is a node itself; one of several, and obsolete terms with their replaced_by, are former().
+/// Other tags are ignored.
 class OboParser {
  public:
   OboParser(std::string source, bool part_of, bool other_names)

@@ -210,12 +210,10 @@ class NamedTraining {
     const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& /*share*/) {
       return predictor_of(std::exchange(of_folds_[fold++], {}), has_rows(rows), 0);
     };
-    Decision decision =
-        tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
-                       plan_.occurring.labels, fit_part, executor_, control_);
-    OneVsRestFit fit =
-        fit_one_vs_rest(plan_.rows.X, sets, plan_.num_labels(), plan_.rows.weights, plan_.run,
-                        plan_.data.continuation, executor_, control_);
+    Decision decision = tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
+                                       plan_.occurring.labels, fit_part, executor_, control_);
+    OneVsRestFit fit = fit_one_vs_rest(plan_.rows.X, sets, plan_.num_labels(), plan_.rows.weights,
+                                       plan_.run, plan_.data.continuation, executor_, control_);
     TrainResult result;
     result.report = to_report(fit);
     result.report.warnings = plan_.warnings;
@@ -271,8 +269,7 @@ class NamedTraining {
   LinearPredictor::Parts parts_of(WeightMatrix weights, const std::vector<bool>& has_rows,
                                   double bias) const {
     if (match_.weight == 0) {
-      return flat_parts(plan_.occurring.labels, std::move(weights), bias,
-                        plan_.num_known_labels());
+      return flat_parts(plan_.occurring.labels, std::move(weights), bias, plan_.num_known_labels());
     }
     return flat_parts(plan_.named.labels(),
                       plan_.named.with_names(weights, has_rows, match_, plan_.run.bias), bias,

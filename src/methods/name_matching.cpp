@@ -47,9 +47,8 @@ NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occur
     texts.push_back(std::move(text));
   }
   // Records have further columns between the terms and the vectors of texts.
-  CsrMatrix rows = data.records == nullptr
-                       ? weigh_texts(*data.texts, views_of(texts))
-                       : weigh_terms(*data.texts, views_of(texts), nullptr);
+  CsrMatrix rows = data.records == nullptr ? weigh_texts(*data.texts, views_of(texts))
+                                           : weigh_terms(*data.texts, views_of(texts), nullptr);
   names_ = WeightMatrix::sparse(transpose(rows));
 }
 

@@ -33,8 +33,8 @@ struct NameMatch {
 class NamedLabels {
  public:
   NamedLabels() = default;  // no labels
-  /// `occurring`, ascending, are labels of data.codec. Throws InvalidOption naming match_names where
-  /// rows are not texts or no label has a name.
+  /// `occurring`, ascending, are labels of data.codec. Throws InvalidOption naming match_names
+  /// where rows are not texts or no label has a name.
   NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring);
 
   bool empty() const { return labels_.empty(); }

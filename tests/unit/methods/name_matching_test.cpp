@@ -94,8 +94,7 @@ TEST(NameMatching, scores_are_those_of_the_definition) {
     for (std::size_t k = 0; k < x.size(); ++k) {
       const auto found = std::ranges::lower_bound(n.columns, x.columns[k]);
       if (found == n.columns.end() || *found != x.columns[k]) continue;
-      sum += double{x.values[k]} *
-             n.values[static_cast<std::size_t>(found - n.columns.begin())];
+      sum += double{x.values[k]} * n.values[static_cast<std::size_t>(found - n.columns.begin())];
     }
     return sum;
   };
