@@ -21,11 +21,11 @@ from margrove import _core
 from margrove._coefficients import Linear
 from margrove._columns import Selection, names_array, parameters_of
 from margrove._explained import Explained
+from margrove._label_names import names_to_match, with_unseen
 from margrove._labels import (
     SEPARATOR,
     Form,
     PathForm,
-    Targets,
     are_path_ids,
     array_of,
     classes_of_names,
@@ -140,7 +140,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         model = self._train(
             rows, sets, targets.classes, hierarchy, weights, names, **self._continuation()
         )
-        classes = self._with_unseen(model, targets, hierarchy)
+        classes = with_unseen(model, targets, hierarchy)
         self._adopt(model, targets.form, classes, hierarchy, targets.path_form)
         self._raise_kept()
         self._warn()
@@ -184,47 +184,11 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 views=self._views_of_X(),
                 scale=self.scale,
                 node_names=node_names,
-                other_names=self._names_to_match(hierarchy),
+                other_names=names_to_match(self, hierarchy),
                 unlabelled=self.unlabelled,
                 **({} if source is None else source.training_arguments()),
                 **continuation,
             )
-
-    @staticmethod
-    def _with_unseen(
-        model: _core.Model, targets: Targets, hierarchy: Hierarchy | None
-    ) -> NDArray[Any]:
-        """The classes of y and then the nodes without rows that the model can answer. Other
-        forms have no place for these."""
-        classes = targets.classes
-        if hierarchy is None or "unseen_score" not in model.report:
-            return classes
-        if targets.form not in ("single", "sets"):
-            return classes
-        known = {str(label) for label in classes}
-        node_of_name = {str(node): node for node in hierarchy.nodes}
-        unseen = [
-            node_of_name[name]
-            for name, may in zip(model.labels, model.answerable, strict=True)
-            if may and name not in known
-        ]
-        if classes.dtype.kind in "iu":  # the nodes of files are texts
-            numbers = classes_of_names([str(node) for node in unseen])
-            unseen = numbers.tolist()
-        values = [*classes.tolist(), *unseen]
-        is_mixed = len({type(value) for value in values}) > 1
-        return np.array(values, dtype=object if is_mixed else None)
-
-    def _names_to_match(self, hierarchy: Hierarchy | None) -> list[str]:
-        """The names of the nodes, if an option asks for them."""
-        if hierarchy is None or not getattr(self, "match_names", False):
-            return []
-        if len(hierarchy.names) not in (0, len(hierarchy.nodes)):
-            raise ValueError(
-                f"hierarchy: there are names of {len(hierarchy.names)} nodes, but must be of none "
-                f"or all {len(hierarchy.nodes)}"
-            )
-        return list(hierarchy.names)
 
     def _graph(self, hierarchy: Hierarchy | None, names: list[str]) -> Edges | None:
         if hierarchy is not None:
