@@ -107,6 +107,7 @@ constexpr std::size_t kNumFactors = 3;
 constexpr std::size_t kScore = 0, kMatch = 1, kUnseen = 2;
 constexpr double kRidge = 1e-6;  // where rows do not decide, as c if no label is without rows
 constexpr int kMaxSteps = 100;
+constexpr double kLeastShare = 0.1;  // of the scores' factor that they have without names
 constexpr std::size_t kRowsPerBlock = 64;
 using Factors = std::array<double, kNumFactors>;
 
@@ -239,8 +240,14 @@ HeldOutMatches::Sums HeldOutMatches::sums(const std::vector<double>& theta,
 
 namespace {
 
-/// The solution d of H d = g by elimination; H is positive definite.
-Factors newton_direction(std::array<Factors, kNumFactors> H, Factors g) {
+/// The solution d of H d = g by elimination, where d is 0 in the `fixed` coordinate, if there is
+/// one; H is positive definite.
+Factors newton_direction(std::array<Factors, kNumFactors> H, Factors g, std::size_t fixed) {
+  if (fixed < kNumFactors) {
+    for (std::size_t i = 0; i < kNumFactors; ++i) H[i][fixed] = H[fixed][i] = 0;
+    H[fixed][fixed] = 1;
+    g[fixed] = 0;
+  }
   for (std::size_t k = 0; k < kNumFactors; ++k) {
     for (std::size_t i = k + 1; i < kNumFactors; ++i) {
       const double factor = H[i][k] / H[k][k];
@@ -258,12 +265,15 @@ Factors newton_direction(std::array<Factors, kNumFactors> H, Factors g) {
 }  // namespace
 
 /// Newton's method; steps are halved until the loss falls.
-std::vector<double> HeldOutMatches::maximum(Executor& executor) const {
+std::vector<double> HeldOutMatches::maximum(std::vector<double> theta, Fixed fixed,
+                                            Executor& executor) const {
   constexpr double kSmallStep = 1e-10;  // of the loss
-  std::vector<double> theta(kNumFactors, 0.0);
+  const std::size_t coordinate = fixed == Fixed::score   ? kScore
+                                 : fixed == Fixed::match ? kMatch
+                                                         : kNumFactors;
   Sums now = sums(theta, executor);
   for (int step = 0; step < kMaxSteps; ++step) {
-    const Factors direction = newton_direction(now.hessian, now.gradient);
+    const Factors direction = newton_direction(now.hessian, now.gradient, coordinate);
     double slope = 0;
     for (std::size_t i = 0; i < kNumFactors; ++i) slope += direction[i] * now.gradient[i];
     if (slope <= kSmallStep * std::max(now.loss, kSmallStep)) break;
@@ -284,9 +294,16 @@ std::vector<double> HeldOutMatches::maximum(Executor& executor) const {
 
 NameMatch HeldOutMatches::fit(Executor& executor) const {
   if (rows_.empty()) return {};
-  const std::vector<double> theta = maximum(executor);
-  // Scores that say less than nothing cannot be the unit of the weight.
-  if (theta[kScore] <= 0 || theta[kMatch] <= 0) return {};
+  const std::vector<double> zero(kNumFactors, 0.0);
+  std::vector<double> theta = maximum(zero, Fixed::none, executor);
+  if (theta[kScore] <= 0) {
+    // Names say all, as they may of a few rows; the scores, which are the unit of the weight, stay.
+    std::vector<double> alone = maximum(zero, Fixed::match, executor);
+    if (alone[kScore] <= 0) return {};
+    alone[kScore] *= kLeastShare;
+    theta = maximum(std::move(alone), Fixed::score, executor);
+  }
+  if (theta[kMatch] <= 0) return {};
   return {theta[kMatch] / theta[kScore], theta[kUnseen] / theta[kScore]};
 }
 

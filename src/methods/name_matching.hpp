@@ -83,7 +83,8 @@ class HeldOutMatches {
   struct Sums;
   Sums sums_of_row(const Row& row, std::size_t k, const std::vector<double>& theta) const;
   Sums sums(const std::vector<double>& theta, Executor& executor) const;
-  std::vector<double> maximum(Executor& executor) const;
+  enum class Fixed : std::uint8_t { none, score, match };  // the factor that stays as it is
+  std::vector<double> maximum(std::vector<double> theta, Fixed fixed, Executor& executor) const;
 
   const NamedLabels& labels_;
   const LabelSets& sets_;
