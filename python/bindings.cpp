@@ -61,19 +61,26 @@ nb::list list_output_types() {
   return list;
 }
 
-/// (names of nodes, edges, [(alternative id, node)], [warning])
-nb::tuple read_hierarchy_file(const std::string& path, bool part_of) {
+/// (ids of nodes, edges, [(alternative id, node)], [warning], [all names of a node, one a line])
+nb::tuple read_hierarchy_file(const std::string& path, bool part_of, const std::string& language) {
   Reporter reporter{nb::none()};
   RunControl control(std::ref(reporter));
   const Hierarchy hierarchy = reporter.train([&] {
     const nb::gil_scoped_release no_gil;
-    return read_hierarchy(path, {.part_of = part_of, .control = &control});
+    return read_hierarchy(
+        path, {.part_of = part_of, .language = language, .other_names = true, .control = &control});
   });
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
   const auto names = hierarchy.codec.names();
+  std::vector<std::string> all_names = hierarchy.names;
+  for (std::size_t node = 0; node < hierarchy.other_names.size(); ++node) {
+    if (!hierarchy.other_names[node].empty()) {
+      add_line(all_names[node], hierarchy.other_names[node]);
+    }
+  }
   return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges),
-                        alternatives_of(hierarchy.codec), hierarchy.warnings);
+                        alternatives_of(hierarchy.codec), hierarchy.warnings, all_names);
 }
 
 /// ({object: [term]}, [warning])
@@ -115,7 +122,7 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
   m.def("output_types", &py::list_output_types);
-  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a);
+  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a, "language"_a = "");
   m.def("read_annotations", &py::read_annotations, "path"_a, "evidence"_a, "aspects"_a);
   py::bind_choice(m);
   py::bind_metrics(m);

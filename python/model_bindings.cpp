@@ -201,6 +201,19 @@ nb::object calibration_of(const ModelParts& model) {
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
 }
 
+/// Whether each label may be answered: those of the training rows and, of linear models, those that
+/// are answered without rows.
+nb::object answerable(const ModelParts& model) {
+  std::vector<std::uint8_t> may(model.labels.size(), 0);
+  for (std::size_t label = 0; label < model.training_rows.size(); ++label) {
+    may[label] = model.training_rows[label] > 0 ? 1 : 0;
+  }
+  if (const LinearPredictor* linear = model.predictor->linear()) {
+    for (const NodeId n : linear->parts().candidates) may[linear->parts().label_of_node[n]] = 1;
+  }
+  return to_numpy(std::move(may));
+}
+
 /// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
 /// bias, the edges between nodes, the label of each node, the nodes that may be predicted, and
 /// whether the best of them is predicted (instead of all above a threshold). U is for rows before
@@ -267,6 +280,8 @@ nb::dict report(const ModelParts& model) {
   result["dual"] = r.dual;
   result["relative_gap"] = r.relative_gap;
   result["curve"] = curve;
+  if (!std::isnan(r.name_weight)) result["name_weight"] = r.name_weight;
+  if (!std::isnan(r.unseen_score)) result["unseen_score"] = r.unseen_score;
   result["warnings"] = r.warnings;
   return result;
 }
@@ -379,6 +394,7 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("network", &network)
       .def_prop_ro("kernel_support", &kernel_support)
       .def_prop_ro("edges", &model_edges)
+      .def_prop_ro("answerable", &answerable)
       .def_prop_ro("training_rows",
                    [](const ModelParts& model) { return to_numpy(model.training_rows); })
       .def_prop_ro("report", &report)

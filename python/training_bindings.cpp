@@ -87,6 +87,7 @@ struct TrainingInput {
   const RecordFeatures* records;  // of X; null where rows are no records
   const Preprocessing* texts;     // that made X; null where rows are no texts
   const Names& node_names;        // for people, of the nodes of the hierarchy; or none
+  const Names& other_names;       // Hierarchy::other_names; or none
   const std::string& unlabelled;
   const ModelParts* start = nullptr;
   bool keep_state = false;
@@ -107,6 +108,7 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   if (input.hierarchy) {
     graph = hierarchy_of(*input.hierarchy);
     graph->names = input.node_names;
+    graph->other_names = input.other_names;
   }
   LabelSets labels = sets_of(input.labels);
   labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", input.unlabelled));
@@ -128,6 +130,10 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
   data.records = input.records;
   data.label_names = rows.names;
+  data.other_names = rows.other_names;
+  data.texts = input.records != nullptr && input.records->text.kind != Preprocessing::Kind::none
+                   ? &input.records->text
+                   : input.texts;
   if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
   const std::vector<View> sources = views_of(input.views, view.num_columns());
   data.views = sources;
@@ -152,12 +158,13 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  const ModelParts* start, bool keep_state, bool expect_all,
                  const std::string& scale, const RecordFeatures* records,
                  const Preprocessing* texts, const Names& node_names,
-                 const ModelParts* start_weights, const std::string& unlabelled) {
+                 const ModelParts* start_weights, const std::string& unlabelled,
+                 const Names& other_names) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
-       node_names, unlabelled, start, keep_state, expect_all, start_weights},
+       node_names, other_names, unlabelled, start, keep_state, expect_all, start_weights},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         Executor executor(threads);
@@ -184,11 +191,11 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const std::optional<Vector<double>>& row_weights,
                  std::optional<double> memory_limit, const NamedRanges& views,
                  const std::string& scale, const RecordFeatures* records,
-                 const Preprocessing* texts, const Names& node_names,
-                 const std::string& unlabelled) {
+                 const Preprocessing* texts, const Names& node_names, const std::string& unlabelled,
+                 const Names& other_names) {
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
-       node_names, unlabelled},
+       node_names, other_names, unlabelled},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         RunControl control;
@@ -323,7 +330,7 @@ void bind_training(nb::module_& m) {
         "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
-        "start_weights"_a = nb::none(), "unlabelled"_a = "auto");
+        "start_weights"_a = nb::none(), "unlabelled"_a = "auto", "other_names"_a = Names{});
   m.def("train_sentences", &train_sentences, "method"_a, "options"_a, "sentences"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a.none(), "token_keys"_a.none());
@@ -334,7 +341,7 @@ void bind_training(nb::module_& m) {
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
-        "unlabelled"_a = "auto");
+        "unlabelled"_a = "auto", "other_names"_a = Names{});
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

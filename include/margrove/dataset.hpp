@@ -67,9 +67,12 @@ struct Hierarchy {
   };
   LabelCodec codec;  // in order of first appearance
   std::vector<Edge> edges;
-  std::vector<std::string> names;   // of each node for people, or empty; none if all are the ids
-  std::string source;               // file name, for messages
-  std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
+  std::vector<std::string> names;  // of each node for people, or empty; none if all are the ids
+  /// Of each node: alternative and hidden names, or synonyms, one a line; none where the reader was
+  /// not asked for them.
+  std::vector<std::string> other_names = {};
+  std::string source;                      // file name, for messages
+  std::vector<std::int64_t> lines;         // of each edge; empty if not from a file
   std::vector<std::string> warnings = {};  // of the reader
 };
 

@@ -17,6 +17,10 @@ namespace margrove MARGROVE_API {
 /// broader and narrower. Throws InvalidInput "file:line:column: ..." for a line that does not have
 /// two labels, a self-edge, an edge that occurs twice (both lines are named) and a cycle. O(bytes).
 Hierarchy read_hierarchy(const std::string& path);
+/// The same with the names in a language of SKOS (empty: any), and with Hierarchy::other_names if
+/// `with_other_names`. Throws InvalidOption for a language where the file is not SKOS.
+Hierarchy read_hierarchy(const std::string& path, const std::string& language,
+                         bool with_other_names);
 /// The same from memory; `name` stands for the file in messages.
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name);
 

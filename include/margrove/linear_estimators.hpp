@@ -51,6 +51,12 @@ auto one_vs_rest_fields() {
                                   "relative duality gap at which training stops"),
                             field("max_passes", &Options::max_passes, at_least(1),
                                   "maximum number of passes over the rows"),
+                            field("match_names", &Options::match_names,
+                                  "rows of texts, one-vs-rest: the similarity of a text to the "
+                                  "names of a label in its hierarchy file (names and alternative "
+                                  "names of SKOS, names and synonyms of OBO) adds to its score, "
+                                  "with a weight fitted by a cross-validation in decision_folds; "
+                                  "labels with names and without rows can be answered, too"),
                         },
                         detail::partial_labels_field<Options>());
 }
@@ -81,6 +87,7 @@ struct FlatSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool match_names = false;
   bool partial_labels = false;
   FlatSvmLoss loss = FlatSvmLoss::automatic;
   MulticlassKind multiclass = MulticlassKind::ovr;
@@ -120,6 +127,7 @@ struct FlatLrOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool match_names = false;
   bool partial_labels = false;
   static auto fields() { return detail::one_vs_rest_fields<FlatLrOptions>(); }
 };

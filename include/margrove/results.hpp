@@ -43,6 +43,10 @@ struct FitReport {
     double dual;
   };
   std::vector<Point> curve;
+  /// Option match_names: the weight of a text's similarity to a label's names, and what labels
+  /// without training rows score beside it.
+  double name_weight = std::numeric_limits<double>::quiet_NaN();
+  double unseen_score = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> warnings;
 };
 

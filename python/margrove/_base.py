@@ -21,6 +21,7 @@ from margrove import _core
 from margrove._coefficients import Linear
 from margrove._columns import Selection, names_array, parameters_of
 from margrove._explained import Explained
+from margrove._label_names import names_to_match, with_unseen
 from margrove._labels import (
     SEPARATOR,
     Form,
@@ -139,7 +140,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         model = self._train(
             rows, sets, targets.classes, hierarchy, weights, names, **self._continuation()
         )
-        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
+        classes = with_unseen(model, targets, hierarchy)
+        self._adopt(model, targets.form, classes, hierarchy, targets.path_form)
         self._raise_kept()
         self._warn()
         return self
@@ -182,6 +184,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 views=self._views_of_X(),
                 scale=self.scale,
                 node_names=node_names,
+                other_names=names_to_match(self, hierarchy),
                 unlabelled=self.unlabelled,
                 **({} if source is None else source.training_arguments()),
                 **continuation,
@@ -455,7 +458,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             names = {node: name_of_path_id(node, separator) for node in model.labels}
             is_text = selection is not None and selection.path != ""
             path_form = PathForm(list, None, names, separator if is_text else None)
-        classes = nodes[model.training_rows > 0]
+        answers = model.answerable if "unseen_score" in model.report else model.training_rows
+        classes = nodes[answers > 0]
         estimator._adopt(model, form, classes, hierarchy, path_form)
         estimator._loaded()
         estimator.n_features_in_ = model.num_features

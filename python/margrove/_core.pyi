@@ -141,6 +141,8 @@ class Model:
     @property
     def calibration(self) -> tuple[float, int, float, float] | None: ...
     @property
+    def answerable(self) -> NDArray[np.uint8]: ...
+    @property
     def linear_parts(
         self,
     ) -> tuple[
@@ -203,8 +205,8 @@ def read_annotations(
     path: str, evidence: list[str], aspects: str
 ) -> tuple[dict[str, list[str]], list[str]]: ...
 def read_hierarchy(
-    path: str, part_of: bool
-) -> tuple[list[str], NDArray[np.uint32], list[tuple[str, int]], list[str]]: ...
+    path: str, part_of: bool, language: str = ...
+) -> tuple[list[str], NDArray[np.uint32], list[tuple[str, int]], list[str], list[str]]: ...
 def train_sentences(
     method: str,
     options: Mapping[str, str],
@@ -235,6 +237,7 @@ def plan_shards(
     records: FittedRecords | None = None,
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
+    other_names: Sequence[str] = (),
 ) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def check_rows(X: Csr) -> None: ...
@@ -339,6 +342,7 @@ def train(
     node_names: Sequence[str] = (),
     start_weights: Model | None = ...,
     unlabelled: str = ...,
+    other_names: Sequence[str] = (),
 ) -> Model: ...
 
 _LossSettings = tuple[str, int, str, str, int, float, float, int, int]

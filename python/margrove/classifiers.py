@@ -62,6 +62,11 @@ class FlatSVC(Continued):
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
+    match_names : bool, default False
+        rows of texts, one-vs-rest: the similarity of a text to the names of a label in its
+        hierarchy file (names and alternative names of SKOS, names and synonyms of OBO) adds to its
+        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
+        without rows can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
@@ -157,6 +162,7 @@ class FlatSVC(Continued):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        match_names: bool = False,
         partial_labels: bool = False,
         surrogate: str = "margin",
         search: str = "auto",
@@ -192,6 +198,7 @@ class FlatSVC(Continued):
         self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.match_names = match_names
         self.partial_labels = partial_labels
         self.surrogate = surrogate
         self.search = search
@@ -251,6 +258,11 @@ class FlatLogisticRegression(Continued):
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
+    match_names : bool, default False
+        rows of texts, one-vs-rest: the similarity of a text to the names of a label in its
+        hierarchy file (names and alternative names of SKOS, names and synonyms of OBO) adds to its
+        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
+        without rows can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
@@ -317,6 +329,7 @@ class FlatLogisticRegression(Continued):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        match_names: bool = False,
         partial_labels: bool = False,
         hierarchy: Any = None,
         text: Any = None,
@@ -344,6 +357,7 @@ class FlatLogisticRegression(Continued):
         self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.match_names = match_names
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.text = text

@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -22,12 +22,14 @@ class Hierarchy:
     """Nodes and (parent, child) edges: a tree, a forest or a directed acyclic graph.
 
     `alternatives` are pairs (alternative id, node), as OBO has them (`alt_id`): labels with such
-    ids stand for their nodes. Models keep them.
+    ids stand for their nodes. Models keep them. `names` are the names of each node, one a line, or
+    empty: what `match_names` compares texts with.
     """
 
     nodes: tuple[Any, ...]
     edges: tuple[Pair, ...]
     alternatives: tuple[Pair, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, given: Any) -> "Hierarchy":
@@ -68,14 +70,19 @@ class Hierarchy:
         )
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], part_of: bool = False) -> "Hierarchy":
+    def read(
+        cls, path: str | os.PathLike[str], part_of: bool = False, language: str = ""
+    ) -> "Hierarchy":
         """A hierarchy from a file, as `of` reads it; of OBO with the edges of the relationship
-        part_of, too, if part_of is true."""
-        names, edges, alternatives, messages = _core.read_hierarchy(os.fspath(path), part_of)
+        part_of, too, if part_of is true; of SKOS with the names in a language such as "fi"."""
+        names, edges, alternatives, messages, of_nodes = _core.read_hierarchy(
+            os.fspath(path), part_of, language
+        )
         for message in messages:
             warnings.warn(message, UserWarning, stacklevel=2)
         pairs = tuple((names[p], names[c]) for p, c in edges)
-        return cls(tuple(names), pairs, tuple((other, names[n]) for other, n in alternatives))
+        others = tuple((other, names[n]) for other, n in alternatives)
+        return cls(tuple(names), pairs, others, tuple(of_nodes))
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":

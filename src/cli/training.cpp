@@ -33,7 +33,8 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
   app.add_flag("--part-of", read_hierarchy_.part_of,
                "OBO hierarchy: read the edges of part_of, too");
   app.add_option("--language", read_hierarchy_.language,
-                 "SKOS hierarchy: language of the names that predict --show name writes")
+                 "SKOS hierarchy: language of the names that predict --show name writes and "
+                 "--match-names reads")
       ->type_name("CODE");
   app.add_option(
          "--hierarchy-from", hierarchy_from_,
@@ -289,7 +290,9 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   if (reads_examples(*run)) {
     refuse_options_of_rows("method " + method_->name, structured_file_format(run->options()));
   }
-  require_empty_sets(*method_, run->options(), unlabelled());
+  const OptionTable& options = run->options();
+  if (options.has("match_names") && options.get("match_names") == "true") read_other_names();
+  require_empty_sets(*method_, options, unlabelled());
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
                          method_->name,
                          " needs a hierarchy: give --hierarchy FILE, or rows with paths: "
@@ -429,6 +432,8 @@ void save_and_print(const ModelParts& model, const std::string& path, CommandCon
   print_if_known("objective", report.primal);
   print_if_known("dual", report.dual);
   print_if_known("relative_gap", report.relative_gap);
+  print_if_known("name_weight", report.name_weight);
+  print_if_known("unseen_score", report.unseen_score);
   std::cout << fmt::format("seconds\t{:.2f}\n", control.run().seconds() - earlier);
   if (!std::filesystem::is_regular_file(path)) return;
   const std::uintmax_t bytes = std::filesystem::file_size(path);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
@@ -13,6 +14,7 @@ namespace margrove {
 struct HierarchyOptions {
   bool part_of = false;           // OBO: its edges too
   std::string language = {};      // SKOS: of the names; empty: any
+  bool other_names = false;       // SKOS and OBO: Hierarchy::other_names, too
   RunControl* control = nullptr;  // asked while the file is read
 };
 /// Ids that an ontology no longer uses and that stand for no term.
@@ -26,6 +28,12 @@ struct FormerTerms {
 /// OutOfTimeLimit where the control asks to end.
 Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
                          FormerTerms* former = nullptr);
+
+/// Adds a name to Hierarchy::other_names of a node.
+inline void add_line(std::string& names, std::string_view name) {
+  if (!names.empty()) names += '\n';
+  names += name;
+}
 
 /// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);

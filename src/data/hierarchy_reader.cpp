@@ -139,7 +139,7 @@ Hierarchy read_lines(LineBlocks blocks, Parser parser) {
 }
 
 Hierarchy read_obo(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
-  detail::OboParser terms(blocks.name(), options.part_of);
+  detail::OboParser terms(blocks.name(), options.part_of, options.other_names);
   detail::for_each_line(blocks, [&](const Line& line) { terms.parse_line(line); });
   Hierarchy hierarchy = terms.finish();
   if (former != nullptr) *former = std::move(terms.former());
@@ -170,7 +170,9 @@ Hierarchy read(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* 
   require<InvalidOption>(!options.part_of || is_obo, "option part_of is given, but ", name,
                          " is not OBO, whose name ends in .obo or which begins with a tag of its "
                          "header or [Term]");
-  if (is_rdf) return detail::read_skos(std::move(blocks), syntax, options.language);
+  if (is_rdf) {
+    return detail::read_skos(std::move(blocks), syntax, options.language, options.other_names);
+  }
   if (is_obo) return read_obo(std::move(blocks), options, former);
   if (detail::PathListParser::begins_with(start)) {
     detail::PathListParser parser(name);
@@ -216,6 +218,11 @@ Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& option
 }
 
 Hierarchy read_hierarchy(const std::string& path) { return read_hierarchy(path, {}); }
+
+Hierarchy read_hierarchy(const std::string& path, const std::string& language,
+                         bool with_other_names) {
+  return read_hierarchy(path, {.language = language, .other_names = with_other_names});
+}
 
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name) {
   return read(LineBlocks(open_memory(bytes, name), name), {}, nullptr);

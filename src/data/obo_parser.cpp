@@ -26,6 +26,17 @@ std::string_view without_comment(std::string_view value) {
   return trimmed(value.substr(0, value.find(" !")));
 }
 
+/// The text of `"one \"two\"" EXACT [source]`; empty if there is none.
+std::string text_in_quotes(std::string_view value) {
+  std::string text;
+  if (!value.starts_with('"')) return text;
+  for (std::size_t k = 1; k < value.size() && value[k] != '"'; ++k) {
+    if (value[k] == '\\' && k + 1 < value.size()) ++k;
+    text += value[k];
+  }
+  return text;
+}
+
 constexpr std::array<std::string_view, 20> kHeaderTags{"format-version",
                                                        "data-version",
                                                        "version",
@@ -83,6 +94,11 @@ void OboParser::parse_line(const Line& line) {
   } else if (const std::string_view name = value_of(line.text, "name"); !name.empty()) {
     require_text(line, name, "name");
     name_ = name;
+  } else if (const std::string_view synonym = value_of(line.text, "synonym");
+             keeps_synonyms_ && !synonym.empty()) {
+    const std::string text = text_in_quotes(synonym);
+    require_text(line, synonym, "synonym");
+    if (!text.empty()) add_line(synonyms_, text);
   } else if (first_word(value_of(line.text, "is_obsolete")) == "true") {
     is_obsolete_ = true;
   } else if (const std::string_view other = value_of(line.text, "alt_id"); !other.empty()) {
@@ -111,6 +127,7 @@ void OboParser::close_term() {
     if (!is_obsolete_) {
       const LabelId node = hierarchy_.codec.add(id_);
       hierarchy_.names.push_back(name_);
+      if (keeps_synonyms_) hierarchy_.other_names.push_back(synonyms_);
       for (Parent& parent : parents_) edges_.emplace_back(node, std::move(parent));
       note_alternatives();
     } else {
@@ -120,6 +137,7 @@ void OboParser::close_term() {
   in_term_ = is_obsolete_ = false;
   id_.clear();
   name_.clear();
+  synonyms_.clear();
   replacement_.clear();
   alternatives_.clear();
   parents_.clear();

@@ -15,12 +15,14 @@
 namespace margrove::detail {
 
 /// Parses the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, with
-/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. An alt_id
-/// of one term is an alternative id of its node, unless it is a node itself; one of several, and
-/// obsolete terms with their replaced_by, are former(). Other tags are ignored.
+/// their names, and with `other_names` their synonyms. Edges are their is_a and, with `part_of`,
+/// the relationships of that name. An alt_id of one term is an alternative id of its node, unless
+/// it is a node itself; one of several, and obsolete terms with their replaced_by, are former().
+/// Other tags are ignored.
 class OboParser {
  public:
-  OboParser(std::string source, bool part_of) : part_of_(part_of) {
+  OboParser(std::string source, bool part_of, bool other_names)
+      : part_of_(part_of), keeps_synonyms_(other_names) {
     hierarchy_.source = std::move(source);
   }
 
@@ -47,9 +49,10 @@ class OboParser {
   void add_parent(const Line& line, std::string_view id);
 
   bool part_of_;
+  bool keeps_synonyms_;
   bool in_term_ = false;
   std::int64_t term_line_ = 0;  // of the present term
-  std::string id_, name_, replacement_;
+  std::string id_, name_, synonyms_, replacement_;
   bool is_obsolete_ = false;
   std::vector<std::string> alternatives_;                // of the present term
   std::vector<Parent> parents_;                          // of the present term

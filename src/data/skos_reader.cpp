@@ -230,8 +230,9 @@ RdfSyntax rdf_syntax(std::string_view start) {
   return RdfSyntax::none;
 }
 
-Hierarchy read_skos(LineBlocks blocks, RdfSyntax syntax, const std::string& language) {
-  SkosVocabulary vocabulary(blocks.name(), language);
+Hierarchy read_skos(LineBlocks blocks, RdfSyntax syntax, const std::string& language,
+                    bool other_names) {
+  SkosVocabulary vocabulary(blocks.name(), language, other_names);
   if (syntax == RdfSyntax::xml) {
     read_rdf_xml(std::move(blocks), vocabulary);
   } else {

@@ -33,6 +33,8 @@ bool is_relation(std::string_view uri, std::string_view name) {
          std::ranges::find(kKinds, uri.substr(name.size())) != kKinds.end();
 }
 
+constexpr int kOtherLanguage = 3;  // the last rank of names
+
 std::string counted(std::size_t count, std::string_view thing) {
   return concat(count, " ", thing, count == 1 ? "" : "s");
 }
@@ -48,8 +50,8 @@ bool is_of_language(std::string_view tag, std::string_view language) {
 
 }  // namespace
 
-SkosVocabulary::SkosVocabulary(std::string source, std::string language)
-    : language_(std::move(language)) {
+SkosVocabulary::SkosVocabulary(std::string source, std::string language, bool other_names)
+    : language_(std::move(language)), keeps_other_names_(other_names) {
   hierarchy_.source = std::move(source);
 }
 
@@ -78,7 +80,24 @@ void SkosVocabulary::add(std::string_view subject, std::string_view predicate,
     if (rank >= named.name_rank) return;
     named.name_rank = rank;
     named.name = object.text;
+  } else if (keeps_other_names_ &&
+             (is_skos(predicate, "altLabel") || is_skos(predicate, "hiddenLabel"))) {
+    add_other_name(subject, object);
   }
+}
+
+/// Names of the best rank stay; where that is any language, those in the language of the first one.
+void SkosVocabulary::add_other_name(std::string_view subject, const RdfLiteral& name) {
+  const int rank = rank_of(name.language);
+  Concept& named = concept_of(subject);
+  if (rank > named.other_rank) return;
+  if (rank < named.other_rank) {
+    named.other_rank = rank;
+    named.other_names.clear();
+    named.other_tag = name.language;
+  }
+  if (rank == kOtherLanguage && name.language != named.other_tag) return;
+  add_line(named.other_names, name.text);
 }
 
 Hierarchy SkosVocabulary::finish() {
@@ -100,6 +119,7 @@ Hierarchy SkosVocabulary::finish() {
     node_of[id] = hierarchy_.codec.add(uris_.name(id));
     any_name = any_name || each.name_rank == 0;
     hierarchy_.names.push_back(std::move(each.name));
+    if (keeps_other_names_) hierarchy_.other_names.push_back(std::move(each.other_names));
   }
   require(hierarchy_.codec.size() > 0, hierarchy_.source,
           ": the file has no skos:Concept, but must have at least one");
@@ -168,7 +188,8 @@ void SkosVocabulary::warn_of_flatness(const std::vector<LabelId>& node_of) {
 
 int SkosVocabulary::rank_of(std::string_view tag) const {
   if (!language_.empty() && is_of_language(tag, language_)) return 0;
-  return tag.empty() ? (language_.empty() ? 0 : 1) : is_of_language(tag, "en") ? 2 : 3;
+  if (tag.empty()) return language_.empty() ? 0 : 1;
+  return is_of_language(tag, "en") ? 2 : kOtherLanguage;
 }
 
 LabelId SkosVocabulary::id_of(std::string_view uri) {

@@ -16,7 +16,7 @@ namespace margrove::detail {
 class SkosVocabulary : public TripleSink {
  public:
   /// `source` is the name of the file; `language` may be empty.
-  SkosVocabulary(std::string source, std::string language);
+  SkosVocabulary(std::string source, std::string language, bool other_names);
 
   void add(std::string_view subject, std::string_view predicate, std::string_view object) override;
   void add(std::string_view subject, std::string_view predicate, const RdfLiteral& object) override;
@@ -34,6 +34,8 @@ class SkosVocabulary : public TripleSink {
     bool is_placed = false;     // below another one
     int name_rank = kNoName;    // of the language of `name`; the smallest one is taken
     std::string name;
+    int other_rank = kNoName;  // the same of `other_names`
+    std::string other_names, other_tag;
   };
 
   template <class... Parts>
@@ -41,10 +43,12 @@ class SkosVocabulary : public TripleSink {
   void warn_of_undeclared(std::size_t num_declared);
   void warn_of_flatness(const std::vector<LabelId>& node_of);
   int rank_of(std::string_view tag) const;
+  void add_other_name(std::string_view subject, const RdfLiteral& name);
   LabelId id_of(std::string_view uri);
   Concept& concept_of(std::string_view uri) { return concepts_[id_of(uri)]; }
 
   std::string language_;
+  bool keeps_other_names_;
   LabelCodec uris_;  // of all subjects with one of the predicates above
   std::vector<Concept> concepts_;
   std::vector<std::pair<LabelId, LabelId>> edges_;  // parent and child

@@ -26,6 +26,8 @@ void save_report(TensorMap& out, const FitReport& report) {
   save_number_if_known(out, "fit.primal", report.primal);
   save_number_if_known(out, "fit.dual", report.dual);
   save_number_if_known(out, "fit.relative_gap", report.relative_gap);
+  save_number_if_known(out, "fit.name_weight", report.name_weight);
+  save_number_if_known(out, "fit.unseen_score", report.unseen_score);
   std::vector<double> curve;
   for (const auto& [pass, primal, dual] : report.curve) {
     curve.insert(curve.end(), {static_cast<double>(pass), primal, dual});
@@ -41,6 +43,8 @@ FitReport load_report(const TensorMap& tensors) {
   report.primal = tensors.number_if_known("fit.primal");
   report.dual = tensors.number_if_known("fit.dual");
   report.relative_gap = tensors.number_if_known("fit.relative_gap");
+  report.name_weight = tensors.number_if_known("fit.name_weight");
+  report.unseen_score = tensors.number_if_known("fit.unseen_score");
   const auto curve = tensors.get_matrix<double>("fit.curve", TensorMap::kAnySize, 3);
   for (std::size_t k = 0; k < curve.size(); k += 3) {
     tensors.check(curve[k] >= 0 && curve[k] <= std::numeric_limits<int>::max(),

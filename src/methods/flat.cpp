@@ -5,7 +5,10 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <utility>
 
+#include "base/out_of_time.hpp"
 #include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/partial_labels.hpp"
@@ -14,6 +17,7 @@
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "methods/name_matching.hpp"
 #include "outputs/path/path_svm.hpp"
 
 namespace margrove {
@@ -114,6 +118,7 @@ struct OneVsRestPlan {
   PlannedRows rows;
   OccurringLabels occurring;
   std::vector<LabelGroup> groups;  // if rows have partial labels; empty: every row has all signs
+  NamedLabels named;               // if names count; otherwise empty
   std::vector<std::string> warnings;
   std::uint32_t num_labels() const { return static_cast<std::uint32_t>(occurring.labels.size()); }
   std::uint32_t num_known_labels() const { return static_cast<std::uint32_t>(data.codec->size()); }
@@ -191,6 +196,102 @@ LabelProblems problems_of(const OneVsRestPlan& plan) {
   return all;
 }
 
+/// Trains without a source of fits where names of labels count: the models of the folds give the
+/// weight of the names, and with the names the scores on which the decision is tuned.
+class NamedTraining {
+ public:
+  NamedTraining(const OneVsRestPlan& plan, Executor& executor, RunControl& control)
+      : plan_(plan), executor_(executor), control_(control) {}
+
+  TrainResult train() {
+    match_names();
+    const LabelSets& sets = plan_.occurring.sets;
+    std::size_t fold = 0;
+    const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& /*share*/) {
+      return predictor_of(std::exchange(of_folds_[fold++], {}), has_rows(rows), 0);
+    };
+    Decision decision = tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
+                                       plan_.occurring.labels, fit_part, executor_, control_);
+    OneVsRestFit fit = fit_one_vs_rest(plan_.rows.X, sets, plan_.num_labels(), plan_.rows.weights,
+                                       plan_.run, plan_.data.continuation, executor_, control_);
+    TrainResult result;
+    result.report = to_report(fit);
+    result.report.warnings = plan_.warnings;
+    result.report.name_weight = match_.weight;
+    if (match_.weight > 0) {
+      result.report.unseen_score = match_.unseen;
+    } else {
+      result.report.warnings.emplace_back(
+          "the names of labels say nothing about the labels of held-out rows, so that match_names "
+          "changes nothing");
+    }
+    if (plan_.data.continuation.keep) {
+      result.state = std::make_shared<FitState>(OneVsRestState{sets, fit});
+    }
+    std::vector<std::uint32_t> all(sets.num_rows());
+    std::iota(all.begin(), all.end(), 0U);
+    auto parts = parts_of(std::move(fit.weights), has_rows(all), plan_.run.bias);
+    parts.decision = std::move(decision);
+    result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+    return result;
+  }
+
+ private:
+  void match_names() {
+    const LabelSets& sets = plan_.occurring.sets;
+    const CsrView X = plan_.rows.X;
+    if (sets.num_rows() < 2) return;
+    HeldOutMatches held_out(plan_.named, sets, plan_.rows.weights);
+    const auto score_fold = [&](const Split& split, RunControl& share) {
+      OneVsRestFit part = fit_one_vs_rest(
+          select_rows(X, split.training), select_rows(sets, split.training), plan_.num_labels(),
+          kept_weights(plan_.rows.weights, split.training), plan_.run, {}, executor_, share);
+      end_if_interrupted(control_);
+      of_folds_.push_back(std::move(part.weights));
+      if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
+      held_out.add(X, split.validation, of_folds_.back(), has_rows(split.training), executor_);
+    };
+    cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed, control_, score_fold);
+    match_ = held_out.fit(executor_);
+  }
+
+  /// Of plan_.named.labels(), whether each has one of these rows.
+  std::vector<bool> has_rows(const std::vector<std::uint32_t>& rows) const {
+    std::vector<bool> has(plan_.named.labels().size(), false);
+    for (const std::uint32_t row : rows) {
+      for (const LabelId position : plan_.occurring.sets[row]) {
+        has[plan_.named.place_of_occurring(position)] = true;
+      }
+    }
+    return has;
+  }
+
+  LinearPredictor::Parts parts_of(WeightMatrix weights, const std::vector<bool>& has_rows,
+                                  double bias) const {
+    if (match_.weight == 0) {
+      return flat_parts(plan_.occurring.labels, std::move(weights), bias, plan_.num_known_labels());
+    }
+    return flat_parts(plan_.named.labels(),
+                      plan_.named.with_names(weights, has_rows, match_, plan_.run.bias), bias,
+                      plan_.num_known_labels());
+  }
+  std::unique_ptr<LinearPredictor> predictor_of(WeightMatrix weights,
+                                                const std::vector<bool>& has_rows,
+                                                double bias) const {
+    return std::make_unique<LinearPredictor>(parts_of(std::move(weights), has_rows, bias));
+  }
+
+  const OneVsRestPlan& plan_;
+  Executor& executor_;
+  RunControl& control_;
+  std::vector<WeightMatrix> of_folds_;
+  NameMatch match_;
+};
+
+TrainResult train_named(const OneVsRestPlan& plan, Executor& executor, RunControl& control) {
+  return NamedTraining(plan, executor, control).train();
+}
+
 TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, Executor& executor,
                       RunControl& control) {
   const CsrView X = plan.rows.X;
@@ -251,12 +352,35 @@ void set_partial_rows(const Options& options, TrainingSet data, OneVsRestPlan& p
   plan.rows = planned_rows(data, leaves.kept, plan.run.bias);
 }
 
+/// Sets the names of the labels, and adds the memory that they take.
+template <class Options>
+void add_names(const Options& options, OneVsRestPlan& plan, MemoryEstimate& memory) {
+  require<InvalidOption>(!options.partial_labels,
+                         "option match_names is given, but partial_labels is, too");
+  require<InvalidOption>(options.bias > 0,
+                         "option match_names is given, but bias is 0, so that labels without rows "
+                         "have no score of their own");
+  plan.named = NamedLabels(plan.data, plan.occurring.labels);
+  const CsrView X = plan.rows.X;
+  const LabelSets& sets = plan.occurring.sets;
+  double nonzeros = 0;
+  for (const double count :
+       expected_nonzeros(X, sets, plan.num_labels(), plan.run.solver.loss, plan.run.solver.C)) {
+    nonzeros += count;
+  }
+  const double of_names = 8.0 * static_cast<double>(plan.named.names().num_nonzeros());
+  memory.add("classifiers of the folds", 8 * nonzeros * plan.run.decision.folds);
+  memory.add("names of labels", 2 * of_names);
+  memory.add("similarities to names",
+             HeldOutMatches::num_bytes(sets.num_rows(), plan.named.labels().size()));
+}
+
 template <class Options>
 Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& data,
               Executor& executor) {
   const OneVsRestRun run = one_vs_rest_run(options, data.X, loss);
   // g++ 12 destroys a braced aggregate member twice if what initialises a later member throws.
-  OneVsRestPlan plan{run, data, {}, {}, {}, {}};
+  OneVsRestPlan plan{run, data, {}, {}, {}, {}, {}};
   if (!options.partial_labels) {
     set_rows(data, plan);
   } else {
@@ -272,6 +396,10 @@ Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& dat
   if (data.continuation.keep) training.add("state", 0.5 * static_cast<double>(training.total()));
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
   memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
+  if (options.match_names) {
+    add_names(options, plan, memory);
+    return planned(std::move(memory), std::move(plan), train_named);
+  }
   return planned(std::move(memory), std::move(plan), train_ovr, problems_of);
 }
 
@@ -322,6 +450,8 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
       ", but must be argmax where multiclass is crammer-singer");
   require<InvalidOption>(!options.partial_labels,
                          "option partial_labels is given, but multiclass is crammer-singer");
+  require<InvalidOption>(!options.match_names,
+                         "option match_names is given, but multiclass is crammer-singer");
   TrainingSet flat = data;  // without the hierarchy
   flat.hierarchy = nullptr;
   require_single_labels(flat, "flat-svm with crammer-singer");

@@ -168,6 +168,9 @@ TrainingSet PreparedRows::training_set() const {
   set.row_weights = row_weights;
   set.views = views;
   set.label_names = labelled.names;
+  set.other_names = labelled.other_names;
+  const Preprocessing& terms = records ? records->text : preprocessing;
+  if (terms.kind == Preprocessing::Kind::text_tfidf) set.texts = &terms;
   if (records) set.records = &*records;
   set.source = source;
   set.warnings = warnings;

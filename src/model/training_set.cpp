@@ -37,6 +37,19 @@ LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec, WorkMet
   return LabelGraph::build(static_cast<std::uint32_t>(codec.size()), edges);
 }
 
+/// Texts of the nodes in the order of a codec; none if all are empty.
+std::vector<std::string> in_order(const std::vector<std::string>& texts, const Hierarchy& hierarchy,
+                                  const LabelCodec& codec, WorkMeter& meter) {
+  std::vector<std::string> ordered;
+  const auto has_text = [](const std::string& text) { return !text.empty(); };
+  if (!std::ranges::any_of(texts, has_text)) return ordered;
+  for (const std::string& id : codec.names()) {
+    meter.add();
+    ordered.push_back(texts[*hierarchy.codec.find(id)]);
+  }
+  return ordered;
+}
+
 /// A word mixed into a hash.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   std::uint64_t state = hash + word;
@@ -133,12 +146,9 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
   rows.hierarchy = hierarchy != nullptr
                        ? graph_of(*hierarchy, rows.codec, meter)
                        : LabelGraph::flat(static_cast<std::uint32_t>(rows.codec.size()));
-  const auto has_text = [](const std::string& name) { return !name.empty(); };
-  if (hierarchy != nullptr && std::ranges::any_of(hierarchy->names, has_text)) {
-    for (const std::string& id : rows.codec.names()) {
-      meter.add();
-      rows.names.push_back(hierarchy->names[*hierarchy->codec.find(id)]);
-    }
+  if (hierarchy != nullptr) {
+    rows.names = in_order(hierarchy->names, *hierarchy, rows.codec, meter);
+    rows.other_names = in_order(hierarchy->other_names, *hierarchy, rows.codec, meter);
   }
   std::vector<std::optional<LabelId>> renamed(codec.size());
   for (LabelId id = 0; id < codec.size(); ++id) {

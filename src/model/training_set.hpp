@@ -16,6 +16,7 @@
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
+#include "margrove/tfidf.hpp"
 
 namespace margrove {
 
@@ -54,6 +55,8 @@ struct TrainingSet {
   std::span<const double> row_weights;           // of each row's loss, >= 0; empty: all 1
   std::span<const View> views;                   // of X; empty: one source
   std::span<const std::string> label_names;      // for people, in the order of `codec`; or none
+  std::span<const std::string> other_names;      // of labels, one a line, likewise; or none
+  const Preprocessing* texts = nullptr;          // of the texts whose terms are the first columns
   const RecordFeatures* records = nullptr;       // of X, if rows were records
   const StructuredExamples* examples = nullptr;  // instead of X and labels
   std::string source = "training data";          // for messages
@@ -74,7 +77,8 @@ struct LabelledRows {
   LabelSets labels;
   LabelGraph hierarchy;
   bool has_hierarchy = false;
-  std::vector<std::string> names;  // Hierarchy::names, in the order of `codec`
+  std::vector<std::string> names;        // Hierarchy::names, in the order of `codec`
+  std::vector<std::string> other_names;  // Hierarchy::other_names, likewise
 };
 
 /// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,

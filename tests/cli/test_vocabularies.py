@@ -111,6 +111,42 @@ class Vocabularies(CliTest):
                       "'http://example.org/wolf'", err)  # fmt: skip
         self.assertEqual(self.answers()[0], DOG)
 
+    def test_concepts_without_rows_are_answered_by_their_names(self) -> None:
+        named = VOCABULARY + (
+            'x:shark a skos:Concept ; skos:broader x:fish ; skos:prefLabel "sharks"@en ;\n'
+            '  skos:altLabel "hai"@fi , "hammerhead"@en .\n'
+        )
+        rows = BOOKS
+        for name, word in {"dog": "dogs", "fish": "fish", "stone": "stones"}.items():
+            rows += f"about {word} and hammerhead sharks\t<http://example.org/{name}>\n" * 4
+        self.write("animals.ttl", named)
+        self.write("named.tsv", rows)
+        self.write("new.tsv", "hammerhead sharks\t<http://example.org/shark>\n")
+        given = ["--method", "flat-svm", "--format", "annif", "--hierarchy", "animals.ttl"]
+        given += ["--language", "en"]
+        out, _ = self.run_program("train", *given, "--match-names", "named.tsv", "model")
+        weights = dict(line.split("\t") for line in out.splitlines() if "\t" in line)
+        self.assertGreater(float(weights["name_weight"]), 0)
+        self.assertIn("unseen_score", weights)
+        out, _ = self.run_program("predict", "--top", "4", "model", "new.tsv")
+        self.assertIn("http://example.org/shark", out)
+        self.run_program("evaluate", "--per-frequency", "bands.csv", "model", "new.tsv")
+        self.run_program("train", *given, "named.tsv", "plain")
+        out, _ = self.run_program("predict", "--top", "4", "plain", "new.tsv")
+        self.assertNotIn("http://example.org/shark", out)
+
+    def test_names_to_match_need_names_and_texts(self) -> None:
+        self.write("edges", "".join(f"root http://example.org/{name}\n" for name in WORDS))
+        self.write("numbers", "http://example.org/dog 1:1\nhttp://example.org/fish 1:2\n")
+        train = ["train", "--method", "flat-svm", "--match-names"]
+        for text, options in [
+            ("option match-names is given, but the labels have no names",
+             "--format annif --hierarchy edges books.tsv"),
+            ("option match-names is given, but rows are not texts",
+             "--hierarchy animals.ttl numbers"),
+        ]:  # fmt: skip
+            self.assert_fails(2, text, *train, *options.split(), "other")
+
     def test_options_for_other_files_are_refused(self) -> None:
         self.write("edges", f"root {DOG}\n")
         train = ["train", "--method", "flat-svm", "--text"]

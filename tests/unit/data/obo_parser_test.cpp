@@ -93,6 +93,18 @@ TEST(OboParser, parents_that_are_no_terms_are_counted_and_left_out) {
                                       "obsolete; 2 edges to such parents left out"));
 }
 
+TEST(OboParser, synonyms_are_read_where_they_are_asked_for) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "f.obo";
+  testing::write_bytes(path,
+                       "[Term]\nid: a\nname: cell\nsynonym: \"the \\\"unit\\\"\" EXACT []\n"
+                       "synonym: \"cellula\" RELATED LATIN [x:1]\nsynonym: none\n"
+                       "[Term]\nid: b\n");
+  EXPECT_TRUE(read_hierarchy(path).other_names.empty());
+  EXPECT_EQ(read_hierarchy(path, "", true).other_names,
+            (std::vector<std::string>{"the \"unit\"\ncellula", ""}));
+}
+
 TEST(OboParser, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no term, but must have at least one");
   EXPECT_EQ(error_of("[Term]\nid: a\n\n[Term]\nname: x\n"), "f:5:1: the term has no id");

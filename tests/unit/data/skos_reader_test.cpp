@@ -201,6 +201,24 @@ TEST(SkosReader, deep_nesting_is_an_error_and_no_crash) {
   EXPECT_THAT(error_of(many), HasSubstr("no skos:Concept"));
 }
 
+TEST(SkosReader, other_names_are_read_in_the_language_of_the_names) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "v.ttl";
+  testing::write_bytes(
+      path,
+      kPrefixes +
+          "x:dog a skos:Concept ; skos:prefLabel \"dog\"@en ;\n"
+          "  skos:altLabel \"Hund\"@de , \"hound\"@en , \"hauva\"@fi , \"cur\"@en-GB ;\n"
+          "  skos:hiddenLabel \"dgo\"@en ; skos:scopeNote \"tame\"@en .\n"
+          "x:cat a skos:Concept ; skos:altLabel \"kissa\"@fi , \"Katze\"@de , \"mirri\"@fi .\n"
+          "x:rock a skos:Concept .\n");
+  EXPECT_THAT(read_hierarchy(path).other_names, IsEmpty());
+  EXPECT_THAT(read_hierarchy(path, "", true).other_names,
+              ElementsAre("hound\ncur\ndgo", "kissa\nmirri", ""));
+  EXPECT_THAT(read_hierarchy(path, {.language = "en", .other_names = true}).other_names,
+              ElementsAre("hound\ncur\ndgo", "kissa\nmirri", ""));
+}
+
 TEST(SkosReader, options_of_other_formats_are_refused) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "animals.ttl", kAnimals);

@@ -1,0 +1,310 @@
+#include "methods/name_matching.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "data/csr_operations.hpp"
+#include "data/text_views.hpp"
+#include "margrove/errors.hpp"
+#include "model/answer_metrics.hpp"
+
+namespace margrove {
+namespace {
+
+/// All names of a label as one text: in measurements better than a vector for each kind of name.
+std::string names_of(const TrainingSet& data, LabelId label) {
+  std::string text = data.label_names.empty() ? std::string() : data.label_names[label];
+  if (!data.other_names.empty() && !data.other_names[label].empty()) {
+    if (!text.empty()) text += '\n';
+    text += data.other_names[label];
+  }
+  return text;
+}
+
+}  // namespace
+
+NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring) {
+  require<InvalidOption>(data.texts != nullptr,
+                         "option match_names is given, but rows are not texts (option text, or a "
+                         "text column)");
+  require<InvalidOption>(!data.label_names.empty() || !data.other_names.empty(),
+                         "option match_names is given, but the labels have no names; give a "
+                         "hierarchy file in SKOS or OBO");
+  std::vector<std::string> texts;
+  auto next = occurring.begin();
+  for (LabelId label = 0; label < data.codec->size(); ++label) {
+    const bool occurs = next != occurring.end() && *next == label;
+    std::string text = names_of(data, label);
+    if (!occurs && text.empty()) continue;
+    if (occurs) {
+      places_.push_back(static_cast<std::uint32_t>(labels_.size()));
+      ++next;
+    }
+    labels_.push_back(label);
+    texts.push_back(std::move(text));
+  }
+  // Records have further columns between the terms and the vectors of texts.
+  CsrMatrix rows = data.records == nullptr ? weigh_texts(*data.texts, views_of(texts))
+                                           : weigh_terms(*data.texts, views_of(texts), nullptr);
+  names_ = WeightMatrix::sparse(transpose(rows));
+}
+
+WeightMatrix NamedLabels::with_names(const WeightMatrix& occurring,
+                                     const std::vector<bool>& has_rows, const NameMatch& match,
+                                     double bias) const {
+  const std::uint32_t num_features = occurring.num_features();
+  CsrMatrix joined(static_cast<std::uint32_t>(labels_.size()));
+  std::vector<float> sums(labels_.size());
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  const auto add_names = [&](FeatureId feature) {
+    if (feature >= names_.num_features()) return;
+    const SparseRow row = names_.sparse_values().row(feature);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      sums[row.columns[k]] += static_cast<float>(match.weight * double{row.values[k]});
+    }
+  };
+  for (FeatureId feature = 0; feature < num_features; ++feature) {
+    std::ranges::fill(sums, 0.0F);
+    if (occurring.is_dense()) {
+      for (std::uint32_t n = 0; n < places_.size(); ++n) {
+        if (has_rows[places_[n]]) sums[places_[n]] = occurring.at(feature, n);
+      }
+    } else {
+      const SparseRow row = occurring.sparse_values().row(feature);
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        const std::uint32_t place = places_[row.columns[k]];
+        if (has_rows[place]) sums[place] = row.values[k];
+      }
+    }
+    add_names(feature);
+    if (feature + 1 == num_features) {
+      for (std::size_t n = 0; n < sums.size(); ++n) {
+        if (!has_rows[n]) sums[n] = static_cast<float>(match.unseen / bias);
+      }
+    }
+    columns.clear();
+    values.clear();
+    for (std::uint32_t n = 0; n < sums.size(); ++n) {
+      if (sums[n] == 0) continue;
+      columns.push_back(n);
+      values.push_back(sums[n]);
+    }
+    joined.append_row(columns, values);
+  }
+  return WeightMatrix::sparse(std::move(joined));
+}
+
+// The fit -----------------------------------------------------------------------------------------
+
+namespace {
+
+// theta: the factors a of the score, w a of the similarity and c a of labels without rows.
+constexpr std::size_t kNumFactors = 3;
+constexpr std::size_t kScore = 0, kMatch = 1, kUnseen = 2;
+constexpr double kRidge = 1e-6;  // where rows do not decide, as c if no label is without rows
+constexpr int kMaxSteps = 100;
+constexpr double kLeastShare = 0.1;  // of the scores' factor that they have without names
+constexpr std::size_t kRowsPerBlock = 64;
+using Factors = std::array<double, kNumFactors>;
+
+}  // namespace
+
+/// Of rows: weights, losses, and the first and second derivatives of the loss.
+struct HeldOutMatches::Sums {
+  double weight = 0, loss = 0;
+  Factors gradient{};
+  std::array<Factors, kNumFactors> hessian{};
+
+  void add(const Sums& other, double factor = 1) {
+    weight += factor * other.weight;
+    loss += factor * other.loss;
+    for (std::size_t i = 0; i < kNumFactors; ++i) {
+      gradient[i] += factor * other.gradient[i];
+      for (std::size_t j = 0; j < kNumFactors; ++j) {
+        hessian[i][j] += factor * other.hessian[i][j];
+      }
+    }
+  }
+};
+
+HeldOutMatches::HeldOutMatches(const NamedLabels& labels, const LabelSets& sets,
+                               std::span<const double> row_weights)
+    : labels_(labels), sets_(sets), row_weights_(row_weights) {
+  const std::size_t cells = sets.num_rows() * labels.labels().size();
+  step_ = std::max<std::size_t>(1, (cells + kMostCells - 1) / kMostCells);
+}
+
+double HeldOutMatches::num_bytes(std::size_t num_rows, std::size_t num_labels) {
+  const double cells = static_cast<double>(num_rows) * static_cast<double>(num_labels);
+  return 2 * sizeof(float) * std::min(cells, static_cast<double>(kMostCells + num_labels));
+}
+
+void HeldOutMatches::add(const CsrView& X, std::span<const std::uint32_t> held_out,
+                         const WeightMatrix& weights, std::vector<bool> has_rows,
+                         Executor& executor) {
+  const std::size_t first = rows_.size(), num_labels = labels_.labels().size();
+  for (const std::uint32_t row : held_out) {
+    const bool counts = row_weights_.empty() || row_weights_[row] > 0;
+    if (row % step_ == 0 && counts && !sets_[row].empty()) {
+      rows_.push_back({row, has_rows_.size()});
+    }
+  }
+  scores_.resize(rows_.size() * num_labels);
+  matches_.resize(rows_.size() * num_labels);
+  executor.for_each(rows_.size() - first, [&](std::size_t k, int /*worker*/) {
+    const SparseRow x = X.row(rows_[first + k].row);
+    std::vector<float> occurring(weights.num_nodes());
+    weights.scores(x, occurring);
+    const std::size_t begin = (first + k) * num_labels;
+    labels_.names().scores(x, std::span(matches_).subspan(begin, num_labels));
+    for (std::size_t n = 0; n < occurring.size(); ++n) {
+      const std::size_t place = labels_.place_of_occurring(n);
+      if (has_rows[place]) scores_[begin + place] = occurring[n];
+    }
+  });
+  has_rows_.push_back(std::move(has_rows));
+}
+
+HeldOutMatches::Sums HeldOutMatches::sums_of_row(const Row& row, std::size_t k,
+                                                 const std::vector<double>& theta) const {
+  const std::size_t num_labels = labels_.labels().size(), begin = k * num_labels;
+  const std::vector<bool>& has_rows = has_rows_[row.fold];
+  const auto factors_of = [&](std::size_t n) {
+    return Factors{double{scores_[begin + n]}, double{matches_[begin + n]},
+                   has_rows[n] ? 0.0 : 1.0};
+  };
+  const auto score_of = [&](const Factors& f) {
+    return theta[kScore] * f[kScore] + theta[kMatch] * f[kMatch] + theta[kUnseen] * f[kUnseen];
+  };
+  double highest = -std::numeric_limits<double>::infinity();
+  for (std::size_t n = 0; n < num_labels; ++n) {
+    highest = std::max(highest, score_of(factors_of(n)));
+  }
+  double total = 0;
+  Sums sums;
+  Factors mean{};
+  for (std::size_t n = 0; n < num_labels; ++n) {
+    const Factors f = factors_of(n);
+    const double share = std::exp(score_of(f) - highest);
+    total += share;
+    for (std::size_t i = 0; i < kNumFactors; ++i) {
+      mean[i] += share * f[i];
+      for (std::size_t j = 0; j <= i; ++j) sums.hessian[i][j] += share * f[i] * f[j];
+    }
+  }
+  for (std::size_t i = 0; i < kNumFactors; ++i) mean[i] /= total;
+  for (std::size_t i = 0; i < kNumFactors; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      sums.hessian[i][j] = sums.hessian[j][i] = sums.hessian[i][j] / total - mean[i] * mean[j];
+    }
+  }
+  sums.weight = 1;
+  sums.loss = highest + std::log(total);
+  sums.gradient = mean;
+  const auto truth = sets_[row.row];
+  for (const LabelId position : truth) {
+    const Factors f = factors_of(labels_.place_of_occurring(position));
+    const double share = 1 / static_cast<double>(truth.size());
+    sums.loss -= share * score_of(f);
+    for (std::size_t i = 0; i < kNumFactors; ++i) sums.gradient[i] -= share * f[i];
+  }
+  return sums;
+}
+
+/// The mean over the rows, and the ridge.
+HeldOutMatches::Sums HeldOutMatches::sums(const std::vector<double>& theta,
+                                          Executor& executor) const {
+  const std::size_t num_blocks = (rows_.size() + kRowsPerBlock - 1) / kRowsPerBlock;
+  std::vector<Sums> of_block(num_blocks);
+  executor.for_ranges(
+      rows_.size(), kRowsPerBlock, [&](std::size_t begin, std::size_t end, int /*worker*/) {
+        for (std::size_t k = begin; k < end; ++k) {
+          of_block[begin / kRowsPerBlock].add(sums_of_row(rows_[k], k, theta),
+                                              weight_of(row_weights_, rows_[k].row));
+        }
+      });
+  Sums all, mean;
+  for (const Sums& block : of_block) all.add(block);
+  mean.add(all, 1 / all.weight);
+  for (std::size_t i = 0; i < kNumFactors; ++i) {
+    mean.loss += 0.5 * kRidge * theta[i] * theta[i];
+    mean.gradient[i] += kRidge * theta[i];
+    mean.hessian[i][i] += kRidge;
+  }
+  return mean;
+}
+
+namespace {
+
+/// The solution d of H d = g by elimination, where d is 0 in the `fixed` coordinate, if there is
+/// one; H is positive definite.
+Factors newton_direction(std::array<Factors, kNumFactors> H, Factors g, std::size_t fixed) {
+  if (fixed < kNumFactors) {
+    for (std::size_t i = 0; i < kNumFactors; ++i) H[i][fixed] = H[fixed][i] = 0;
+    H[fixed][fixed] = 1;
+    g[fixed] = 0;
+  }
+  for (std::size_t k = 0; k < kNumFactors; ++k) {
+    for (std::size_t i = k + 1; i < kNumFactors; ++i) {
+      const double factor = H[i][k] / H[k][k];
+      for (std::size_t j = k; j < kNumFactors; ++j) H[i][j] -= factor * H[k][j];
+      g[i] -= factor * g[k];
+    }
+  }
+  for (std::size_t k = kNumFactors; k-- > 0;) {
+    for (std::size_t j = k + 1; j < kNumFactors; ++j) g[k] -= H[k][j] * g[j];
+    g[k] /= H[k][k];
+  }
+  return g;
+}
+
+}  // namespace
+
+/// Newton's method; steps are halved until the loss falls.
+std::vector<double> HeldOutMatches::maximum(std::vector<double> theta, Fixed fixed,
+                                            Executor& executor) const {
+  constexpr double kSmallStep = 1e-10;  // of the loss
+  const std::size_t coordinate = fixed == Fixed::score   ? kScore
+                                 : fixed == Fixed::match ? kMatch
+                                                         : kNumFactors;
+  Sums now = sums(theta, executor);
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const Factors direction = newton_direction(now.hessian, now.gradient, coordinate);
+    double slope = 0;
+    for (std::size_t i = 0; i < kNumFactors; ++i) slope += direction[i] * now.gradient[i];
+    if (slope <= kSmallStep * std::max(now.loss, kSmallStep)) break;
+    bool has_fallen = false;
+    for (double length = 1; length > kSmallStep && !has_fallen; length /= 2) {
+      std::vector<double> next = theta;
+      for (std::size_t i = 0; i < kNumFactors; ++i) next[i] -= length * direction[i];
+      Sums there = sums(next, executor);
+      has_fallen = there.loss < now.loss;
+      if (!has_fallen) continue;
+      theta = std::move(next);
+      now = there;
+    }
+    if (!has_fallen) break;
+  }
+  return theta;
+}
+
+NameMatch HeldOutMatches::fit(Executor& executor) const {
+  if (rows_.empty()) return {};
+  const std::vector<double> zero(kNumFactors, 0.0);
+  std::vector<double> theta = maximum(zero, Fixed::none, executor);
+  if (theta[kScore] <= 0) {
+    // Names say all, as they may of a few rows; the scores, which are the unit of the weight, stay.
+    std::vector<double> alone = maximum(zero, Fixed::match, executor);
+    if (alone[kScore] <= 0) return {};
+    alone[kScore] *= kLeastShare;
+    theta = maximum(std::move(alone), Fixed::score, executor);
+  }
+  if (theta[kMatch] <= 0) return {};
+  return {theta[kMatch] / theta[kScore], theta[kUnseen] / theta[kScore]};
+}
+
+}  // namespace margrove

@@ -1,0 +1,53 @@
+"""Names of labels as evidence: match_names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from margrove import FlatLogisticRegression, FlatSVC, Hierarchy
+
+ANIMALS = ["dogs", "cats", "fish", "birds"]
+WORDS = ["small", "large", "tame", "wild", "old", "young"]
+TEXTS = [
+    f"a book of {WORDS[i % 6]} {ANIMALS[i % 4]} in {WORDS[i // 6]} houses of insects"
+    for i in range(36)
+]
+LABELS = [f"x:{i % 4}" for i in range(36)]
+VOCABULARY = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "".join(
+    f'<x:{k}> a skos:Concept ; skos:prefLabel "{name}"@en , "nimi {k}"@fi .\n'
+    for k, name in enumerate([*ANIMALS, "beetles"])
+)
+
+
+@pytest.mark.parametrize("estimator", [FlatSVC, FlatLogisticRegression])
+def test_a_label_without_rows_is_answered_by_its_names(estimator: Any, tmp_path: Path) -> None:
+    path = tmp_path / "animals.ttl"
+    path.write_text(VOCABULARY + '<x:4> skos:altLabel "insects"@en , "chafers"@en .\n')
+    model = estimator(hierarchy=path, match_names=True).fit(TEXTS, LABELS)
+    assert model.report_["name_weight"] > 0
+    assert list(model.predict(["insects", "small dogs"])) == ["x:4", "x:0"]
+    plain = estimator(hierarchy=path).fit(TEXTS, LABELS)
+    assert plain.predict(["insects"])[0] != "x:4"
+    assert "name_weight" not in plain.report_
+
+
+def test_names_are_those_of_a_language_or_given(tmp_path: Path) -> None:
+    path = tmp_path / "animals.ttl"
+    path.write_text(VOCABULARY)
+    assert Hierarchy.read(path).names == (*ANIMALS, "beetles")
+    assert Hierarchy.read(path, language="fi").names[0] == "nimi 0"
+    nodes = [*(f"x:{k}" for k in range(4)), "new"]
+    given = Hierarchy(tuple(nodes), (), names=(*ANIMALS, "insects"))
+    model = FlatSVC(hierarchy=given, match_names=True).fit(TEXTS, LABELS)
+    assert model.predict(["insects"])[0] == "new"
+
+
+def test_what_lacks_names_or_texts_is_refused() -> None:
+    nameless = Hierarchy(tuple(f"x:{k}" for k in range(4)), ())
+    with pytest.raises(ValueError, match="match_names is given, but the labels have no names"):
+        FlatSVC(hierarchy=nameless, match_names=True).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="match_names is given, but rows are not texts"):
+        FlatSVC(match_names=True).fit([[1.0], [2.0]], ["a", "b"])
+    few = Hierarchy(nameless.nodes, (), names=("dogs",))
+    with pytest.raises(ValueError, match="names of 1 nodes, but must be of none or all 4"):
+        FlatSVC(hierarchy=few, match_names=True).fit(TEXTS, LABELS)

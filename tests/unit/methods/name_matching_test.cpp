@@ -1,0 +1,188 @@
+// Names of labels as evidence.
+
+#include "methods/name_matching.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "margrove/control.hpp"
+#include "methods/methods.hpp"
+#include "methods/training.hpp"
+#include "model/linear_predictor.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::HasSubstr;
+using testing::message_of;
+
+const std::vector<std::string> kAnimals{"dogs", "cats", "fish", "birds", "horses", "whales"};
+
+/// Animals by their ids, and `unseen` without rows.
+Hierarchy vocabulary() {
+  Hierarchy names;
+  for (std::size_t k = 0; k < kAnimals.size(); ++k) {
+    names.codec.add(concat("id", k));
+    names.names.push_back(kAnimals[k]);
+    names.other_names.emplace_back();
+  }
+  names.codec.add("unseen");
+  names.names.emplace_back("beetles");
+  names.other_names.emplace_back("insects\nchafers");
+  return names;
+}
+
+/// Texts that nearly always have the name of their label. The last two labels have one row each, so
+/// that they have none in the training of a fold.
+Examples texts() {
+  Examples raw;
+  raw.kind = RowKind::documents;
+  raw.source = "texts";
+  const std::vector<std::string> words{"small", "large", "tame", "wild", "old", "young"};
+  for (std::size_t i = 0; i < 42; ++i) {
+    const std::size_t k = i < 40 ? i % 4 : i - 36;
+    raw.documents.push_back(concat("a book of ", words[i % 6], " ", kAnimals[k], " in ",
+                                   words[(i / 6) % 6], " insects chafers houses"));
+    raw.labels.append(std::vector{raw.codec.add(concat("id", k))});
+  }
+  return raw;
+}
+
+ModelParts trained(const Method& method, const OptionValues& values, int threads,
+                   const Hierarchy& hierarchy = vocabulary(), Examples rows = texts()) {
+  const auto run = method.start();
+  set_options(run->options(), values);
+  const PreparedRows prepared = prepare_rows(std::move(rows), &hierarchy, {});
+  Executor executor(threads);
+  RunControl control;
+  return train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,
+                     control);
+}
+
+std::string answer(const ModelParts& model, const std::string& text) {
+  const CsrMatrix X = model.preprocessing.apply(std::vector{text});
+  return model.labels.name(model.rows().top(X, 1, Executor::serial()).labels[0]);
+}
+
+TEST(NameMatching, a_label_without_rows_is_answered_by_its_names) {
+  for (const Method& method : {flat_svm(), flat_lr()}) {
+    const ModelParts model = trained(method, {{"match_names", "true"}}, 1);
+    EXPECT_GT(model.report.name_weight, 0) << method.name;
+    EXPECT_TRUE(std::isfinite(model.report.unseen_score)) << method.name;
+    EXPECT_EQ(answer(model, "chafers, insects"), "unseen") << method.name;
+    EXPECT_EQ(answer(model, "small dogs in old houses"), "id0") << method.name;
+    const ModelParts without = trained(method, {}, 1);
+    EXPECT_NE(answer(without, "chafers, insects"), "unseen") << method.name;
+    EXPECT_TRUE(std::isnan(without.report.name_weight)) << method.name;
+  }
+}
+
+TEST(NameMatching, scores_are_those_of_the_definition) {
+  const OptionValues named{{"match_names", "true"}, {"decision", "zero"}};
+  const ModelParts model = trained(flat_svm(), named, 1), base = trained(flat_svm(), {}, 1);
+  const CsrMatrix X = model.preprocessing.apply(std::vector<std::string>{"insects and tame dogs"});
+  const CsrMatrix names =
+      model.preprocessing.apply(std::vector<std::string>{"dogs", "beetles\ninsects\nchafers"});
+  const auto similarity = [&](std::size_t name) {
+    double sum = 0;
+    const SparseRow x = X.row(0), n = names.row(name);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const auto found = std::ranges::lower_bound(n.columns, x.columns[k]);
+      if (found == n.columns.end() || *found != x.columns[k]) continue;
+      sum += double{x.values[k]} * n.values[static_cast<std::size_t>(found - n.columns.begin())];
+    }
+    return sum;
+  };
+  std::vector<float> of_model(model.labels.size()), of_base(model.labels.size());
+  model.rows().scores(X, 0, 1, of_model);
+  base.rows().scores(X, 0, 1, of_base);
+  const LabelId dogs = *model.labels.find("id0"), unseen = *model.labels.find("unseen");
+  const FitReport& report = model.report;
+  EXPECT_GT(similarity(0), 0);
+  EXPECT_GT(similarity(1), 0);
+  EXPECT_NEAR(of_model[dogs], of_base[dogs] + report.name_weight * similarity(0), 1e-5);
+  EXPECT_NEAR(of_model[unseen], report.unseen_score + report.name_weight * similarity(1), 1e-5);
+}
+
+TEST(NameMatching, threads_do_not_change_the_scores) {
+  const CsrMatrix X = trained(flat_svm(), {}, 1).preprocessing.apply(texts().documents);
+  std::vector<std::vector<float>> scores;
+  for (const int threads : {1, 3}) {
+    const ModelParts model = trained(flat_svm(), {{"match_names", "true"}}, threads);
+    scores.emplace_back(X.num_rows() * model.labels.size());
+    model.rows().scores(X, 0, X.num_rows(), scores.back());
+  }
+  EXPECT_EQ(scores[0], scores[1]);
+}
+
+TEST(NameMatching, names_that_say_nothing_have_no_weight) {
+  Hierarchy wrong = vocabulary();
+  std::ranges::rotate(wrong.names, wrong.names.begin() + 1);  // each has the name of another
+  const ModelParts model = trained(flat_svm(), {{"match_names", "true"}}, 1, wrong);
+  EXPECT_EQ(model.report.name_weight, 0);
+  ASSERT_EQ(model.report.warnings.size(), 1U);
+  EXPECT_THAT(model.report.warnings[0], HasSubstr("match_names changes nothing"));
+  EXPECT_EQ(answer(model, "small dogs in old houses"), "id0");
+}
+
+TEST(NameMatching, sets_of_labels_are_decided_with_the_names) {
+  Examples rows = texts();
+  LabelSets sets;
+  for (std::size_t i = 0; i < rows.num_rows(); ++i) {
+    std::vector<LabelId> set(rows.labels[i].begin(), rows.labels[i].end());
+    if (i % 5 == 0) {
+      set.push_back(static_cast<LabelId>((set[0] + 1) % 4));
+      rows.documents[i] += " and " + kAnimals[(set[0] + 1) % 4];
+    }
+    sets.append(set);
+  }
+  rows.labels = sets;
+  const ModelParts model =
+      trained(flat_svm(), {{"match_names", "true"}}, 1, vocabulary(), std::move(rows));
+  const CsrMatrix X = model.preprocessing.apply(std::vector<std::string>{"chafers, insects"});
+  const LabelSets answers = model.rows().predict(X, Executor::serial());
+  const LabelId unseen = *model.labels.find("unseen");
+  EXPECT_EQ(std::ranges::count(answers[0], unseen), 1);
+}
+
+TEST(NameMatching, what_lacks_names_or_texts_is_refused) {
+  const OptionValues named{{"match_names", "true"}};
+  Hierarchy nameless = vocabulary();
+  nameless.names.clear();
+  nameless.other_names.clear();
+  EXPECT_THAT(message_of<InvalidOption>([&] { trained(flat_svm(), named, 1, nameless); }),
+              HasSubstr("match_names is given, but the labels have no names; give a hierarchy"));
+  Examples numbers = texts();
+  numbers.kind = RowKind::numbers;
+  for (std::size_t i = 0; i < numbers.documents.size(); ++i) {
+    numbers.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  }
+  numbers.documents.clear();
+  const Hierarchy hierarchy = vocabulary();
+  const PreparedRows prepared = prepare_rows(std::move(numbers), &hierarchy, {});
+  const auto refused = [&](const PreparedRows& rows, const OptionValues& values) {
+    return message_of<InvalidOption>([&] {
+      const Method method = flat_svm();
+      const auto run = method.start();
+      set_options(run->options(), values);
+      RunControl control;
+      plan_training(method, *run, rows.training_set(), Executor::serial(), control);
+    });
+  };
+  EXPECT_THAT(refused(prepared, named), HasSubstr("match_names is given, but rows are not texts"));
+  const PreparedRows documents = prepare_rows(texts(), &hierarchy, {});
+  const auto with = [&](const std::string& name, const std::string& value) {
+    return refused(documents, {{"match_names", "true"}, {name, value}});
+  };
+  EXPECT_THAT(with("bias", "0"), HasSubstr("match_names is given, but bias is 0"));
+  EXPECT_THAT(with("partial_labels", "true"), HasSubstr("but partial_labels is, too"));
+  EXPECT_THAT(with("multiclass", "crammer-singer"), HasSubstr("multiclass is crammer-singer"));
+}
+
+}  // namespace
+}  // namespace margrove
