@@ -152,6 +152,7 @@ ModelParts checked_model(const TensorMap& tensors) {
 std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
+  if (model.records && !model.records->vector_widths.empty()) return 9;
   if (texts.vectors.width() > 0) return 8;
   if (!texts.terms.stem.is_none()) return 7;
   if (texts.has_marks()) return 6;
