@@ -99,11 +99,16 @@ class FlatSVC(Continued):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -170,6 +175,8 @@ class FlatSVC(Continued):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -205,6 +212,8 @@ class FlatSVC(Continued):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -259,11 +268,16 @@ class FlatLogisticRegression(Continued):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -322,6 +336,8 @@ class FlatLogisticRegression(Continued):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -349,6 +365,8 @@ class FlatLogisticRegression(Continued):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -435,11 +453,16 @@ class HSVC(Incremental):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -508,6 +531,8 @@ class HSVC(Incremental):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -545,6 +570,8 @@ class HSVC(Incremental):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -631,11 +658,16 @@ class NHSVC(Incremental):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -704,6 +736,8 @@ class NHSVC(Incremental):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -741,6 +775,8 @@ class NHSVC(Incremental):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -803,11 +839,16 @@ class SharedSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -845,6 +886,7 @@ class SharedSVC(Classifier):
     _method = "shared-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -865,6 +907,8 @@ class SharedSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -894,6 +938,8 @@ class SharedSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -965,11 +1011,16 @@ class HRSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1031,6 +1082,8 @@ class HRSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1063,6 +1116,8 @@ class HRSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1129,11 +1184,16 @@ class HRLogisticRegression(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1194,6 +1254,8 @@ class HRLogisticRegression(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1224,6 +1286,8 @@ class HRLogisticRegression(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1282,11 +1346,16 @@ class TopDownSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1324,6 +1393,7 @@ class TopDownSVC(Classifier):
     _method = "top-down-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -1343,6 +1413,8 @@ class TopDownSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1371,6 +1443,8 @@ class TopDownSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1415,11 +1489,16 @@ class KernelRidgeClassifier(Unweighted):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1467,6 +1546,8 @@ class KernelRidgeClassifier(Unweighted):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1489,6 +1570,8 @@ class KernelRidgeClassifier(Unweighted):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1595,11 +1678,16 @@ class StructuredSVC(Structured):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1666,6 +1754,8 @@ class StructuredSVC(Structured):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1706,6 +1796,8 @@ class StructuredSVC(Structured):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features

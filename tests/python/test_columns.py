@@ -258,7 +258,10 @@ def test_reports_and_calibration_find_the_labels_in_path_columns() -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (FlatSVC(path="category"), "path names the labels, but one of text, numeric and categ"),
+        (
+            FlatSVC(path="category"),
+            "path names the labels, but one of text, numeric, categorical and vec",
+        ),
         (FlatSVC(text="heading"), "X: it has no column 'heading', which the model needs"),
         (FlatSVC(text=["title", "title"]), "text has 'title' twice"),
         (FlatSVC(text=3), "text is 3, but must be a name of a column or several"),

@@ -214,7 +214,7 @@ ROW = {"title": "x", "price": 1, "label": "lamp"}
 @pytest.mark.parametrize(
     ("row", "options", "message", "code"),
     [
-        ({"e": [1, 2]}, [], ":37:33: column 'e' has 2 numbers, but must have 4 as in the first", 3),
+        ({"e": [1, 2]}, [], ":37:51: column 'e' has 2 numbers, but must have 4 as in the first", 3),
         ({}, [], ":37:1: column 'e' has no number, but must have one or a list of them; vect", 3),
         ({"e": [1, None, 2, 3]}, [], "column 'e' is 'null', but must be a finite number; vec", 3),
         (None, ["--vectors", "minilm"], "options vectors and vector-columns are both given", 2),
