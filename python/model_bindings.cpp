@@ -411,6 +411,12 @@ void bind_model(nb::module_& m) {
           "preprocessing",
           [](const ModelParts& model) { return std::string(name_of(model.preprocessing.kind)); })
       .def_prop_ro("record_selection", &record_selection)
+      .def_prop_ro("vector_share",
+                   [](const ModelParts& model) -> std::optional<double> {
+                     const bool has_vectors =
+                         model.records && !model.records->vector_widths.empty();
+                     return has_vectors ? std::optional(model.records->vector_share) : std::nullopt;
+                   })
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",

@@ -36,10 +36,10 @@ nb::tuple fit_and_apply(const Records& records, const Selection& selection,
   return nb::make_tuple(std::move(both.fitted), std::move(X));
 }
 
-/// The columns of text, numbers and categories, which may be patterns, of those of X.
-std::tuple<Names, Names, Names> expand(const Selection& selection, const Names& columns) {
+/// The columns of text, numbers, categories and vectors, which may be patterns, of those of X.
+std::tuple<Names, Names, Names, Names> expand(const Selection& selection, const Names& columns) {
   const RecordSelection found = expand_patterns(selection_of(selection), {}, columns, "X");
-  return {found.text, found.numeric, found.categorical};
+  return {found.text, found.numeric, found.categorical, found.vectors};
 }
 
 std::shared_ptr<TextEncoder> encoder_of(const std::string& model) {
@@ -52,7 +52,8 @@ std::shared_ptr<TextEncoder> encoder_of(const std::string& model) {
 RecordSelection selection_of(const Selection& python) {
   RecordSelection selection;
   auto& s = selection;
-  std::tie(s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator) = python;
+  std::tie(s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator,
+           s.vectors) = python;
   return selection;
 }
 
@@ -70,7 +71,8 @@ void use_this_interpreter(Preprocessing::Vectors& vectors) {
 }
 
 Records::Records(const nb::object& documents, const Matrix<float>& numeric,
-                 const std::vector<std::vector<std::optional<std::string>>>& categorical)
+                 const std::vector<std::vector<std::optional<std::string>>>& categorical,
+                 const Matrix<float>& vectors, std::vector<std::uint32_t> vector_widths)
     : num_rows_(numeric.shape(1)), documents_(documents) {
   const std::size_t num_rows = num_rows_;
   require(documents_.views().empty() || documents_.views().size() == num_rows, "X: it has ",
@@ -87,19 +89,24 @@ Records::Records(const nb::object& documents, const Matrix<float>& numeric,
       field.ids.push_back(value ? field.values.add(*value) : CategoricalField::kMissing);
     }
   }
+  fields_.vectors.assign(vectors.data(), vectors.data() + vectors.size());
+  fields_.vector_widths = std::move(vector_widths);
 }
 
 std::optional<Selection> record_selection(const ModelParts& model) {
   if (!model.records) return std::nullopt;
   const RecordSelection& s = model.records->selection;
-  return Selection{s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator};
+  return Selection{s.text,        s.numeric, s.categorical, s.label,
+                   s.path_levels, s.path,    s.separator,   s.vectors};
 }
 
 void bind_records(nb::module_& m) {
   nb::class_<Records>(m, "Records")
       .def(nb::init<const nb::object&, const Matrix<float>&,
-                    const std::vector<std::vector<std::optional<std::string>>>&>(),
-           "documents"_a, "numeric"_a.noconvert(), "categorical"_a);
+                    const std::vector<std::vector<std::optional<std::string>>>&,
+                    const Matrix<float>&, std::vector<std::uint32_t>>(),
+           "documents"_a, "numeric"_a.noconvert(), "categorical"_a, "vectors"_a.noconvert(),
+           "vector_widths"_a);
   nb::class_<RecordFeatures>(m, "FittedRecords")
       .def_static("fit_and_apply", &fit_and_apply, "records"_a, "selection"_a, "text_options"_a,
                   "stop_words"_a)

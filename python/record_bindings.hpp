@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -19,8 +20,9 @@
 namespace margrove::python {
 
 using Names = std::vector<std::string>;
-/// Of a RecordSelection: text, numeric, categorical; label, path_levels, path, separator.
-using Selection = std::tuple<Names, Names, Names, std::string, Names, std::string, std::string>;
+/// Of a RecordSelection: text, numeric, categorical; label, path_levels, path, separator; vectors.
+using Selection =
+    std::tuple<Names, Names, Names, std::string, Names, std::string, std::string, Names>;
 RecordSelection selection_of(const Selection& python);
 
 /// Options of terms, with names and values.
@@ -35,9 +37,11 @@ class Records {
  public:
   /// `documents`: see TextArgument; empty if no field is text. `numeric` has a row per field and
   /// NaN where a number is missing; `categorical` has a list per field, with None where a value is
-  /// missing.
+  /// missing; `vectors` has a row per row and, for each field in turn, as many columns as its
+  /// width.
   Records(const nb::object& documents, const Matrix<float>& numeric,
-          const std::vector<std::vector<std::optional<std::string>>>& categorical);
+          const std::vector<std::vector<std::optional<std::string>>>& categorical,
+          const Matrix<float>& vectors, std::vector<std::uint32_t> vector_widths);
 
   std::span<const std::string_view> documents() const { return documents_.views(); }
   std::size_t num_rows() const { return num_rows_; }

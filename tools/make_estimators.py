@@ -146,7 +146,7 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         "text: Any = None",
         "column of X, a frame, that is text, whose terms become features; several as a list, or as "
         "a dict with the number of times that each counts. A name with a * stands for all columns "
-        "that fit, and '*' for those that no other parameter names; also in the next two",
+        "that fit, and '*' for those that no other parameter names; also in the next three",
     ),
     (
         "numeric: Any = None",
@@ -155,6 +155,15 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         "categorical: Any = None",
         "columns of X that are categories, each of which becomes a feature",
+    ),
+    (
+        "vector_columns: Any = None",
+        "columns of X that are one vector, such as an embedding: of numbers, or a column with a "
+        "list or an array in each row, all of one length and without gaps",
+    ),
+    (
+        "vector_share: float | None = None",
+        "share of that vector in the squared norm of a row, in (0, 1); None: 0.7",
     ),
     (
         "path: Any = None",

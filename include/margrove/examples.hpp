@@ -6,6 +6,7 @@
 //       "articles.csv", {.columns = {.text = {"title"}, .path_levels = {"section", "kind"}}});
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,13 +29,16 @@ struct RecordSelection {
   std::vector<std::string> text = {};         // joined to one document, a line per field
   std::vector<std::string> numeric = {};      // one feature per field
   std::vector<std::string> categorical = {};  // one feature per value seen in training
+  std::vector<std::string> vectors = {};      // one block of their numbers, or lists of numbers
   std::string label = {};                     // empty: paths, if they are selected, are the labels
   std::string label_separator = {};           // between the labels of one field; empty: one label
   std::vector<std::string> path_levels = {};  // one field per level, from the root down
   std::string path = {};                      // one field, levels between separators
   std::string separator = " > ";              // also joins the names of a path to its id
 
-  bool has_features() const { return !text.empty() || !numeric.empty() || !categorical.empty(); }
+  bool has_features() const {
+    return !text.empty() || !numeric.empty() || !categorical.empty() || !vectors.empty();
+  }
   bool has_paths() const { return !path_levels.empty() || !path.empty(); }
   bool has_labels() const { return !label.empty() || has_paths(); }
   /// Throws InvalidOption unless some field is a feature, at most one kind of label is selected,
@@ -54,6 +58,11 @@ struct RecordFields {
   std::vector<std::string> documents;       // one per row; none if no text is selected
   std::vector<std::vector<float>> numeric;  // of each field one per row; NaN where it is missing
   std::vector<Categorical> categorical;
+  std::vector<std::uint32_t> vector_widths;  // how many numbers each column of vectors gives a row
+  std::vector<float> vectors;                // those of each row, column by column; finite
+  std::size_t vector_width() const {
+    return std::accumulate(vector_widths.begin(), vector_widths.end(), std::size_t{0});
+  }
 };
 RecordFields select_rows(const RecordFields& fields, std::span<const std::uint32_t> rows);
 

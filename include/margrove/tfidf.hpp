@@ -189,7 +189,7 @@ struct TfidfOptions {
               "none: terms alone"),
         field("vector_share", &O::vector_share,
               Range{[](double x) { return x > 0 && x < 1; }, "in (0, 1)"},
-              "vectors: their share of the squared norm of a row"),
+              "vectors, vector_columns: their share of the squared norm of a row"),
     };
   }
 };

@@ -51,6 +51,8 @@ _RUN_PARAMETERS = (
     "text",
     "numeric",
     "categorical",
+    "vector_columns",
+    "vector_share",
     "path",
     "separator",
     "text_features",
@@ -122,10 +124,10 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. A list, array
         or column of texts becomes weights of terms, by `text_features`, as with `margrove train
         --text`; with TextFeatures(terms="auto") a search on held-out rows chooses the terms, and
-        `terms_` has its candidates. If the parameters text, numeric or categorical name columns: a
-        frame of pandas, Polars or PyArrow, a dict of columns or a list of dicts. y: one label per
-        row or, if the method takes several, a 0/1 matrix (dense or sparse) or a sequence of sets;
-        None if `path` names the labels.
+        `terms_` has its candidates. If the parameters text, numeric, categorical or vector_columns
+        name columns: a frame of pandas, Polars or PyArrow, a dict of columns or a list of dicts. y:
+        one label per row or, if the method takes several, a 0/1 matrix (dense or sparse) or a
+        sequence of sets; None if `path` names the labels.
         sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies. Equal
         rows are merged into one with the sum of their weights, so that a row of weight 2 gives the
         same bits as the row twice. Raises ValueError for wrong data or options.
@@ -436,7 +438,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         selection = None if model.record_selection is None else Selection(*model.record_selection)
         separator = SEPARATOR if selection is None else selection.separator
         if selection is not None:
-            estimator.set_params(**parameters_of(selection))
+            estimator.set_params(**parameters_of(selection), vector_share=model.vector_share)
         nodes = classes_of_names(model.labels)
         hierarchy = None
         if model.has_hierarchy:

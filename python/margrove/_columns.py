@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from margrove import _core
 from margrove._labels import Targets, targets_of_paths
+from margrove._options import option_text
 from margrove._records import Texts, columns_of, num_rows_of, records_of, text_of, texts_of
 from margrove._text import searches_terms, term_options, warn_of_empty
 from margrove._types import Csr, TermOptions
@@ -27,11 +28,12 @@ class Selection(NamedTuple):
     path_levels: list[str] = []  # noqa: RUF012
     path: str = ""
     separator: str = " > "
+    vectors: list[str] = []  # noqa: RUF012
 
     @property
-    def features(self) -> tuple[list[str], list[str], list[str]]:
-        """Text, numbers and categories."""
-        return self.text, self.numeric, self.categorical
+    def features(self) -> tuple[list[str], list[str], list[str], list[str]]:
+        """Text, numbers, categories and vectors."""
+        return self.text, self.numeric, self.categorical, self.vectors
 
     @property
     def path_columns(self) -> list[str]:
@@ -40,10 +42,10 @@ class Selection(NamedTuple):
 
 
 def selection_of(
-    text: Any, numeric: Any, categorical: Any, path: Any, separator: str
+    text: Any, numeric: Any, categorical: Any, vector_columns: Any, path: Any, separator: str
 ) -> Selection | None:
     """The selection of an estimator's parameters; None if they name no column."""
-    if text is None and numeric is None and categorical is None and path is None:
+    if all(columns is None for columns in (text, numeric, categorical, vector_columns, path)):
         return None
     levels = [] if path is None or isinstance(path, str) else _names("path", path)
     selection = Selection(
@@ -53,11 +55,12 @@ def selection_of(
         path_levels=levels,
         path=path if isinstance(path, str) else "",
         separator=separator,
+        vectors=_names("vector_columns", vector_columns),
     )
     if not any(selection.features):
         raise ValueError(
-            "path names the labels, but one of text, numeric and categorical must name the "
-            "features; numeric='*' takes all other columns"
+            "path names the labels, but one of text, numeric, categorical and vector_columns must "
+            "name the features; numeric='*' takes all other columns"
         )
     return selection
 
@@ -71,6 +74,7 @@ def parameters_of(selection: Selection) -> dict[str, Any]:
         "text": text[0] if isinstance(text, list) and len(text) == 1 else text or None,
         "numeric": selection.numeric or None,
         "categorical": selection.categorical or None,
+        "vector_columns": selection.vectors or None,
         "path": selection.path_levels or selection.path or None,
         "separator": selection.separator,
     }
@@ -160,8 +164,39 @@ def text_rows(X: Any, text_features: Any, choose: ChooseTerms) -> tuple[TextRows
     return TextRows(*options, texts, features), weights
 
 
+def _with_share(options: TermOptions, selection: Selection, share: float | None) -> TermOptions:
+    """The options of terms with the share of a vector of columns; None: the default."""
+    if not selection.vectors:
+        if share is not None:
+            raise ValueError("vector_share is given, but vector_columns names no column")
+        return options
+    values, stop_words = options
+    if share is not None and not any(selection.features[:3]):
+        raise ValueError(
+            "vector_share is given, but there are no features beside those of vector_columns"
+        )
+    if dict(values).get("vector_share", _DEFAULT_SHARE) != _DEFAULT_SHARE:
+        raise ValueError(
+            "vector_share of text_features is for its own vectors; that of the estimator is for "
+            "vector_columns"
+        )
+    values = [(name, value) for name, value in values if name != "vector_share"]
+    given = [] if share is None else [("vector_share", option_text(share))]
+    return values + given, stop_words
+
+
+_DEFAULT_SHARE = next(
+    default for name, _, default, *_ in _core.text_options() if name == "vector_share"
+)
+
+
 def record_rows(
-    X: Any, selection: Selection, text_features: Any, label: Any, choose: ChooseTerms
+    X: Any,
+    selection: Selection,
+    text_features: Any,
+    vector_share: float | None,
+    label: Any,
+    choose: ChooseTerms,
 ) -> tuple[RecordRows, Csr]:
     """The selected columns of X, with those of X in place of patterns, and numbers made of them.
 
@@ -171,13 +206,16 @@ def record_rows(
     options = term_options(text_features)
     if text_features is not None and not selection.text:
         raise ValueError("text_features is given, but text names no column")
+    options = _with_share(options, selection, vector_share)
     if not selection.path_columns and isinstance(label, str):
         selection = selection._replace(label=label)
     names = columns_of(X)
     if names is not None:
         texts = [name for name in names if isinstance(name, str)]
-        text, numeric, categorical = _core.expand_columns(selection, texts)
-        selection = selection._replace(text=text, numeric=numeric, categorical=categorical)
+        text, numeric, categorical, vectors = _core.expand_columns(selection, texts)
+        selection = selection._replace(
+            text=text, numeric=numeric, categorical=categorical, vectors=vectors
+        )
     records = records_of(X, *selection.features)
     if searches_terms(options):
         options = choose(_core.Rows(records, selection), options)

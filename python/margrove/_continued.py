@@ -51,9 +51,9 @@ class Incremental(Continued):
         """Raises ValueError for parameters that need all rows."""
         if self._selection() is not None:
             raise ValueError(
-                "text, numeric, categorical and path are for fit: partial_fit does not see all "
-                "rows, from which features are made; TextFeatures(hash_features=N) in its own step "
-                "gives the same columns for any rows"
+                "text, numeric, categorical, vector_columns and path are for fit: partial_fit does "
+                "not see all rows, from which features are made; TextFeatures(hash_features=N) in "
+                "its own step gives the same columns for any rows"
             )
         if self.calibration != 0:
             raise ValueError(

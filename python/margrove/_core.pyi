@@ -30,8 +30,8 @@ def text_options() -> list[tuple[str, str, str, str, str]]: ...
 
 # See TextArgument in text_argument.hpp.
 _Texts = Sequence[str] | Sequence[tuple[Any, ...]]
-# Text, numeric and categorical columns, the label, levels of paths, path, separator.
-_Selection = tuple[list[str], list[str], list[str], str, list[str], str, str]
+# Text, numeric and categorical columns, the label, levels of paths, path, separator, vectors.
+_Selection = tuple[list[str], list[str], list[str], str, list[str], str, str, list[str]]
 
 class Records:
     def __init__(
@@ -39,6 +39,8 @@ class Records:
         documents: _Texts,
         numeric: NDArray[np.float32],
         categorical: Sequence[Sequence[str | None]],
+        vectors: NDArray[np.float32],
+        vector_widths: Sequence[int],
     ) -> None: ...
 
 class FittedRecords:
@@ -54,7 +56,7 @@ class FittedRecords:
 
 def expand_columns(
     selection: _Selection, columns: Sequence[str]
-) -> tuple[list[str], list[str], list[str]]: ...
+) -> tuple[list[str], list[str], list[str], list[str]]: ...
 def split_path(id: str, separator: str) -> list[str]: ...
 
 class FittedText:
@@ -108,6 +110,8 @@ class Model:
     def preprocessing(self) -> str: ...
     @property
     def record_selection(self) -> _Selection | None: ...
+    @property
+    def vector_share(self) -> float | None: ...
     @property
     def keeps_rows(self) -> bool: ...
     @property

@@ -1,7 +1,8 @@
 """Rows with named columns for models that were trained on CSV, TSV or JSON lines."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -120,19 +121,24 @@ def documents_of(X: Any, text: Sequence[str], others: Sequence[str]) -> list[str
 
 
 def records_of(
-    X: Any, text: Sequence[str], numeric: Sequence[str], categorical: Sequence[str]
+    X: Any,
+    text: Sequence[str],
+    numeric: Sequence[str],
+    categorical: Sequence[str],
+    vectors: Sequence[str] = (),
 ) -> _core.Records:
-    """The fields of X as the extension takes them: documents, numbers and categories.
+    """The fields of X as the extension takes them: documents, numbers, categories and vectors.
 
     X is a frame (of pandas, Polars or PyArrow), a mapping from column names to columns, a sequence
-    of mappings (one per row), or a matrix whose columns are those of text, numeric and categorical
-    fields in this order. Where there is one text field only, a sequence of texts will do. Further
-    columns are ignored.
+    of mappings (one per row), or a matrix whose columns are those of text, numeric, categorical and
+    vector fields in this order. Where there is one text field only, a sequence of texts will do. A
+    column of vectors has a number or a list of numbers in each row, or is a matrix in a mapping.
+    Further columns are ignored.
 
     Raises ValueError that names the column, and the row if there is one.
     """
     # A column of text that counts several times is named as often, but is one column of X.
-    columns = _columns_of(X, [*dict.fromkeys(text), *numeric, *categorical])
+    columns = _columns_of(X, [*dict.fromkeys(text), *numeric, *categorical, *vectors], vectors)
     lengths = {name: len(column) for name, column in columns.items()}
     num_rows = next(iter(lengths.values()))
     for name, length in lengths.items():
@@ -149,14 +155,17 @@ def records_of(
         [_category(name, row, value) for row, value in enumerate(_values(columns[name]))]
         for name in categorical
     ]
-    return _core.Records(documents, numbers, values)
+    blocks = [_vectors(name, _values(columns[name])) for name in vectors]
+    widths = [block.shape[1] for block in blocks]
+    joined = np.hstack(blocks) if blocks else np.empty((num_rows, 0), np.float32)
+    return _core.Records(documents, numbers, values, joined, widths)
 
 
-def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
-    """The columns with these names."""
+def _columns_of(X: Any, names: list[str], vectors: Sequence[str] = ()) -> dict[str, Any]:
+    """The columns with these names. Those of vectors may be matrices."""
     present = columns_of(X)
     if present is not None:
-        return {name: _checked_column(X, name, present) for name in names}
+        return {name: _checked_column(X, name, present, name in vectors) for name in names}
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(f"X is {type(X).__name__}, but must be {_forms(names)}")
     if len(X) > 0 and all(isinstance(row, Mapping) for row in X):
@@ -217,11 +226,13 @@ def _column_of_frame(X: Any, name: str, present: list[Any]) -> Any:
     return _values(_checked_column(X, name, present))
 
 
-def _checked_column(X: Any, name: str, present: list[Any]) -> Any:
+def _checked_column(X: Any, name: str, present: list[Any], may_be_matrix: bool = False) -> Any:
     _require_column(name, present)
     column = X[name]
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"X: column {name!r} is {column!r}, but must have a value per row")
+    if isinstance(column, np.ndarray) and column.ndim == 2 and may_be_matrix:
+        return column
     if getattr(column, "ndim", 1) != 1:
         raise ValueError(f"X: column {name!r} occurs more than once, but must be there once")
     return column
@@ -278,6 +289,55 @@ def _number(name: str, row: int, value: Any) -> float:
             "where it is missing"
         )
     return number
+
+
+def _vectors(name: str, column: Any) -> NDArray[np.float32]:
+    """A column of numbers or lists of numbers, as a matrix."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        exact = column.astype(np.float64, copy=False).reshape(len(column), -1)
+    else:
+        cells = [_vector(name, row, value) for row, value in enumerate(column)]
+        for row, cell in enumerate(cells):
+            if len(cell) != len(cells[0]):
+                raise ValueError(
+                    f"X: column {name!r} has {len(cell)} numbers in row {row}, but must have "
+                    f"{len(cells[0])} as in the first row"
+                )
+        exact = np.array(cells) if cells else np.empty((0, 0))
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    if not np.isfinite(values).all():
+        row, number = np.argwhere(~np.isfinite(values))[0].tolist()
+        _refuse_number(name, row, float(exact[row, number]))
+    return values
+
+
+def _vector(name: str, row: int, value: Any) -> NDArray[np.float64]:
+    try:
+        vector = np.atleast_1d(np.asarray(value, np.float64))
+    except (TypeError, ValueError):
+        cells = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else value
+        _refuse_number(name, row, next((cell for cell in cells if not _is_number(cell)), value))
+    if value is None or vector.ndim != 1 or len(vector) == 0:
+        raise ValueError(
+            f"X: column {name!r} has no number in row {row}, but must have one or a list of them; "
+            "vectors have no gaps"
+        )
+    return vector
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse_number(name: str, row: int, value: Any) -> NoReturn:
+    fits = isinstance(value, float) and np.isfinite(value)
+    wanted = "fit a 32-bit float" if fits else "be a finite number; vectors have no gaps"
+    raise ValueError(f"X: column {name!r} is {reprlib.repr(value)} in row {row}, but must {wanted}")
 
 
 def text_of(value: Any) -> str:

@@ -1,5 +1,6 @@
 """How estimators take rows and labels: arrays, texts, or columns of frames."""
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,8 @@ class Rows:
     text: Any = None
     numeric: Any = None
     categorical: Any = None
+    vector_columns: Any = None
+    vector_share: float | None = None
     path: Any = None
     separator: str = " > "
     text_features: Any = None
@@ -73,6 +76,8 @@ class Rows:
         selection = self._selection()
         if selection is not None:
             return self._check_columns(X, y, selection, sample_weight)
+        if self.vector_share is not None:
+            raise ValueError("vector_share is given, but vector_columns names no column")
         if are_texts(X):
             return self._check_texts(X, y, sample_weight)
         if self.text_features is not None:
@@ -91,7 +96,14 @@ class Rows:
         return read_targets(y), X
 
     def _selection(self) -> Selection | None:
-        return selection_of(self.text, self.numeric, self.categorical, self.path, self.separator)
+        return selection_of(
+            self.text,
+            self.numeric,
+            self.categorical,
+            self.vector_columns,
+            self.path,
+            self.separator,
+        )
 
     def _require_labels(self, y: Any) -> None:
         if y is None:
@@ -115,7 +127,9 @@ class Rows:
             targets = self._targets(y)
         choose = TermSearch(self, targets, sample_weight)
         label = getattr(y, "name", None)
-        rows, numbers = record_rows(X, selection, self.text_features, label, choose)
+        rows, numbers = record_rows(
+            X, selection, self.text_features, self.vector_share, label, choose
+        )
         if num_rows_of(X) != targets.num_rows:
             check_consistent_length(np.empty(num_rows_of(X)), y)
         self._source_rows = rows
@@ -208,8 +222,8 @@ class Rows:
         """The texts of X as the model reads them; none if its rows have no text."""
         selection = self.model_.record_selection
         if selection is not None:
-            text, numeric, categorical = Selection(*selection).features
-            return documents_of(X, text, [*numeric, *categorical]) if text else []
+            text, *others = Selection(*selection).features
+            return documents_of(X, text, [*chain(*others)]) if text else []
         return list(X) if self.model_.preprocessing == "text-tfidf" else []
 
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:

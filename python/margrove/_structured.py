@@ -77,8 +77,8 @@ class Structured(Classifier):
             return super().fit(X, y)
         if self._selection() is not None:
             raise ValueError(
-                f"text, numeric, categorical and path are for rows, but model={self.model!r} takes "
-                f"{output.form}"
+                "text, numeric, categorical, vector_columns and path are for rows, but "
+                f"model={self.model!r} takes {output.form}"
             )
         if self.unlabelled != "auto":
             raise ValueError(

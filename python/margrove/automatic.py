@@ -34,7 +34,7 @@ class AutoClassifier(Classifier):
         or micro_f1 where a row has several labels or none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
-    text, numeric, categorical, path, separator, text_features
+    text, numeric, categorical, vector_columns, vector_share, path, separator, text_features
         columns of X, a frame, with features and labels, as in the other estimators
     unlabelled : str, default "auto"
         what a row without a label means: auto: a missing label, so that it is left out with a
@@ -94,6 +94,8 @@ class AutoClassifier(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -110,6 +112,8 @@ class AutoClassifier(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features

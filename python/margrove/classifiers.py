@@ -104,11 +104,16 @@ class FlatSVC(Continued):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -176,6 +181,8 @@ class FlatSVC(Continued):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -212,6 +219,8 @@ class FlatSVC(Continued):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -271,11 +280,16 @@ class FlatLogisticRegression(Continued):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -335,6 +349,8 @@ class FlatLogisticRegression(Continued):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -363,6 +379,8 @@ class FlatLogisticRegression(Continued):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -449,11 +467,16 @@ class HSVC(Incremental):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -522,6 +545,8 @@ class HSVC(Incremental):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -559,6 +584,8 @@ class HSVC(Incremental):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -645,11 +672,16 @@ class NHSVC(Incremental):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -718,6 +750,8 @@ class NHSVC(Incremental):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -755,6 +789,8 @@ class NHSVC(Incremental):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -817,11 +853,16 @@ class SharedSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -859,6 +900,7 @@ class SharedSVC(Classifier):
     _method = "shared-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -879,6 +921,8 @@ class SharedSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -908,6 +952,8 @@ class SharedSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -979,11 +1025,16 @@ class HRSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1045,6 +1096,8 @@ class HRSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1077,6 +1130,8 @@ class HRSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1143,11 +1198,16 @@ class HRLogisticRegression(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1208,6 +1268,8 @@ class HRLogisticRegression(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1238,6 +1300,8 @@ class HRLogisticRegression(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1296,11 +1360,16 @@ class TopDownSVC(Classifier):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1338,6 +1407,7 @@ class TopDownSVC(Classifier):
     _method = "top-down-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -1357,6 +1427,8 @@ class TopDownSVC(Classifier):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1385,6 +1457,8 @@ class TopDownSVC(Classifier):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1429,11 +1503,16 @@ class KernelRidgeClassifier(Unweighted):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1481,6 +1560,8 @@ class KernelRidgeClassifier(Unweighted):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1503,6 +1584,8 @@ class KernelRidgeClassifier(Unweighted):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features
@@ -1609,11 +1692,16 @@ class StructuredSVC(Structured):
     text : Any, default None
         column of X, a frame, that is text, whose terms become features; several as a list, or as a
         dict with the number of times that each counts. A name with a * stands for all columns that
-        fit, and '*' for those that no other parameter names; also in the next two
+        fit, and '*' for those that no other parameter names; also in the next three
     numeric : Any, default None
         columns of X that are numbers; missing ones become the mean and set a further feature
     categorical : Any, default None
         columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
     path : Any, default None
         column of X with the path of the label as one text, or a list of columns, one per level from
         the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
@@ -1680,6 +1768,8 @@ class StructuredSVC(Structured):
         text: Any = None,
         numeric: Any = None,
         categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
@@ -1720,6 +1810,8 @@ class StructuredSVC(Structured):
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
         self.path = path
         self.separator = separator
         self.text_features = text_features

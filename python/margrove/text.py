@@ -66,7 +66,7 @@ class TextFeatures(TextTransformer):
         install 'margrove[vectors]'), or a folder with model.onnx and tokenizer.json; none: terms
         alone
     vector_share : float, default 0.7
-        vectors: their share of the squared norm of a row [in (0, 1)]
+        vectors, vector_columns: their share of the squared norm of a row [in (0, 1)]
     stop_words : Sequence[str] | str | None, default None
         words that are left out before terms are made, in lower case; or the language of a list,
         such as english

@@ -33,6 +33,9 @@ auto RecordOptions::fields() {
             "columns of numbers; missing ones become the mean and set a further feature"),
       field("categorical_columns", &O::categorical_columns, Choices{},
             "columns of categories, each of which becomes a feature"),
+      field("vector_columns", &O::vector_columns, Choices{},
+            "columns of a vector: numbers such as 'e*', or in JSON lines lists of numbers. The "
+            "vector gets the share vector_share of the squared norm of a row"),
       field("ignore_columns", &O::ignore_columns, Choices{},
             "columns that no pattern with * takes"),
       field("label_column", &O::label_column, Choices{}, "column with the label"),
@@ -112,8 +115,8 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   const RecordOptions given = options();
   const bool selects =
       !(given.text_column + given.text_weights + given.numeric_columns + given.categorical_columns +
-        given.ignore_columns + given.label_column + given.id_column + given.label_separator +
-        given.path_columns + given.path_column)
+        given.vector_columns + given.ignore_columns + given.label_column + given.id_column +
+        given.label_separator + given.path_columns + given.path_column)
            .empty();
   const bool has_columns =
       given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
@@ -129,6 +132,7 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   selection.text = weighted(names_of("text_column", given.text_column), given.text_weights);
   selection.numeric = names_of("numeric_columns", given.numeric_columns);
   selection.categorical = names_of("categorical_columns", given.categorical_columns);
+  selection.vectors = names_of("vector_columns", given.vector_columns);
   require<InvalidOption>(given.label_column.empty() || given.id_column.empty(),
                          "options label_column and id_column are both given, but exclude each "
                          "other");

@@ -12,7 +12,8 @@ namespace margrove::cli {
 
 struct RecordOptions {
   std::string format = "auto", index_base = "auto";
-  std::string text_column, text_weights, numeric_columns, categorical_columns, ignore_columns;
+  std::string text_column, text_weights, numeric_columns, categorical_columns, vector_columns;
+  std::string ignore_columns;
   std::string label_column, id_column, label_separator;
   std::string path_columns, path_column, separator = " > ";
   static auto fields();

@@ -22,7 +22,8 @@ struct Kind {
 };
 constexpr std::array kKinds{Kind{"text_column", &RecordSelection::text},
                             Kind{"numeric_columns", &RecordSelection::numeric},
-                            Kind{"categorical_columns", &RecordSelection::categorical}};
+                            Kind{"categorical_columns", &RecordSelection::categorical},
+                            Kind{"vector_columns", &RecordSelection::vectors}};
 
 /// Gives each column of a header to the pattern that takes it.
 class Expansion {
@@ -152,7 +153,8 @@ std::string list_of_columns(std::span<const std::string> columns) {
 void check_patterns(const RecordSelection& selection, const ColumnPatterns& patterns) {
   if (patterns.ignored.empty()) return;
   bool has_pattern = false;
-  for (const auto* names : {&selection.text, &selection.numeric, &selection.categorical}) {
+  for (const auto* names :
+       {&selection.text, &selection.numeric, &selection.categorical, &selection.vectors}) {
     for (const std::string& name : *names) {
       has_pattern = has_pattern || is_column_pattern(name);
       require<InvalidOption>(std::ranges::count(patterns.ignored, name) == 0,

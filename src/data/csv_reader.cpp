@@ -267,7 +267,7 @@ class CsvReader {
       const Cell& cell = cells[*columns_[f]];
       record_[f].items.push_back({scanner_.text(cell), cell.place});
     }
-    builder_.add(record_);
+    builder_.add(record_, cells.front().place);
   }
 
   CsvScanner scanner_;

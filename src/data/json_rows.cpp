@@ -365,7 +365,9 @@ Examples json_records(const JsonRows& rows) {
   for_each_row(rows, [&](const RowText& row) { lines += record_of(row) + "\n"; });
   return with_places(lines, rows.first, [&](const std::string& text) {
     return parse_jsonl(text, rows.source,
-                       {.selection = rows.options.selection, .labels_optional = true});
+                       {.selection = rows.options.selection,
+                        .labels_optional = true,
+                        .vector_widths = rows.options.vector_widths});
   });
 }
 

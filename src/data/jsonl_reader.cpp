@@ -123,7 +123,11 @@ class RecordEvents : public detail::JsonEvents {
 
   bool null() {
     at_value();
-    return end_token();
+    bool is_of_vector = false;  // which has no gaps
+    for_field([&](std::size_t f) {
+      is_of_vector |= list_depth_ > 0 && fields_[f].role == RecordField::Role::vector;
+    });
+    return is_of_vector ? add("null") : end_token();
   }
   bool boolean(bool value) { return add(value ? "true" : "false"); }
   bool number_integer(number_integer_t value) { return add(std::to_string(value)); }
@@ -253,7 +257,7 @@ class JsonlParser {
     if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
     const std::vector<RecordValue>& record = events_.read(line);
     require_some_key(line);
-    builder_.add(record);
+    builder_.add(record, {line.number, 1});
   }
   void count_with(WorkMeter& meter) { builder_.count_with(meter); }
   std::size_t num_rows() const { return builder_.num_rows(); }
@@ -298,7 +302,8 @@ RecordSelection selected_keys(const ReadOptions& options, const Open& open) {
     return std::ranges::any_of(names, is_column_pattern);
   };
   if (options.patterns == nullptr ||
-      !(has_pattern(given.text) || has_pattern(given.numeric) || has_pattern(given.categorical))) {
+      !(has_pattern(given.text) || has_pattern(given.numeric) || has_pattern(given.categorical) ||
+        has_pattern(given.vectors))) {
     return given;
   }
   LineBlocks blocks = open();

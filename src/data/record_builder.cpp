@@ -30,9 +30,11 @@ std::vector<RecordField> fields_of(const RecordSelection& selection, const Recor
   };
   add(selection.text, Role::text, false);
   add(selection.numeric, Role::numeric, false);
-  const std::set<std::string> named(given.numeric.begin(), given.numeric.end());
+  add(selection.vectors, Role::vector, false);
+  std::set<std::string> named(given.numeric.begin(), given.numeric.end());
+  named.insert(given.vectors.begin(), given.vectors.end());
   for (RecordField& field : fields) {
-    field.is_of_pattern = field.role == Role::numeric && !named.contains(field.name);
+    field.is_of_pattern = field.role != Role::text && !named.contains(field.name);
   }
   add(selection.categorical, Role::categorical, false);
   if (!selection.label.empty()) add({selection.label}, Role::label, labels_optional);
@@ -63,6 +65,8 @@ RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
   data_.selection = selection;
   data_.fields.numeric.resize(data_.selection.numeric.size());
   data_.fields.categorical.resize(data_.selection.categorical.size());
+  data_.fields.vector_widths.assign(options.vector_widths.begin(), options.vector_widths.end());
+  data_.fields.vector_widths.resize(data_.selection.vectors.size(), 0);
   if (data_.selection.has_paths()) {
     data_.hierarchy.emplace().source = source_;
   } else if (options.codec != nullptr) {
@@ -70,9 +74,9 @@ RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
   }
 }
 
-void RecordBuilder::add(std::span<const RecordValue> record) {
+void RecordBuilder::add(std::span<const RecordValue> record, TextPlace place) {
   if (meter_ != nullptr) meter_->add(fields_.size());
-  std::size_t numeric = 0, categorical = 0;
+  std::size_t numeric = 0, categorical = 0, vectors = 0;
   row_labels_.clear();
   path_.clear();
   gap_ = nullptr;
@@ -88,6 +92,8 @@ void RecordBuilder::add(std::span<const RecordValue> record) {
       // All columns grow in the same row, by as much again.
       if (meter_ != nullptr && column.size() == column.capacity()) meter_->add(column.size());
       column.push_back(number(field, value));
+    } else if (field.role == Role::vector) {
+      add_vector(field, value, place, data_.fields.vector_widths[vectors++]);
     } else if (field.role == Role::categorical) {
       CategoricalField& column = data_.fields.categorical[categorical++];
       column.ids.push_back(category(field, value, column.values));
@@ -153,6 +159,39 @@ float RecordBuilder::number(const RecordField& field, const RecordValue& value) 
          field.is_of_pattern ? "; option ignore_columns keeps a column out of patterns" : "");
   }
   return number;
+}
+
+/// Adds the numbers of a column of vectors. A column has as many in each row.
+void RecordBuilder::add_vector(const RecordField& field, const RecordValue& value, TextPlace place,
+                               std::uint32_t& width) {
+  constexpr std::string_view kNoGaps = ", but must be a finite number; vectors have no gaps";
+  const std::string_view hint =
+      field.is_of_pattern ? "; option ignore_columns keeps a column out of patterns" : "";
+  const std::size_t size = value.items.size();
+  if (size == 0) {
+    fail(place, "column '", field.name, "' has no number, but must have one or a list of them; ",
+         "vectors have no gaps");
+  }
+  std::vector<float>& numbers = data_.fields.vectors;
+  if (meter_ != nullptr) {
+    meter_->add(numbers.size() + size > numbers.capacity() ? numbers.size() + size : size);
+  }
+  for (const RecordValue::Item& item : value.items) {
+    const std::string_view text = detail::trimmed(item.text);
+    const auto [number, fault] = detail::parse_float(text);
+    if (fault != detail::FloatFault::none) {
+      fail(item.place, "column '", field.name, "' is ", detail::quoted(text),
+           fault == detail::FloatFault::too_large ? ", but must fit a 32-bit float" : kNoGaps,
+           hint);
+    }
+    numbers.push_back(number);
+  }
+  if (width == 0) width = static_cast<std::uint32_t>(size);
+  if (size != width) {
+    fail(value.items.front().place, "column '", field.name, "' has ", size,
+         size == 1 ? " number" : " numbers", ", but must have ", width, " as in ",
+         options_.vector_widths.empty() ? "the first row" : "training");
+  }
 }
 
 std::uint32_t RecordBuilder::category(const RecordField& field, const RecordValue& value,

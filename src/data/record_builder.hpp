@@ -24,7 +24,7 @@ struct TextPlace {
 
 /// A selected field.
 struct RecordField {
-  enum class Role : std::uint8_t { text, numeric, categorical, label, path, path_level };
+  enum class Role : std::uint8_t { text, numeric, categorical, vector, label, path, path_level };
   std::string name;
   Role role;
   bool is_optional;  // a file may lack it
@@ -58,9 +58,9 @@ class RecordBuilder {
   void count_with(WorkMeter& meter) { meter_ = &meter; }
 
   const std::vector<RecordField>& fields() const { return fields_; }
-  /// One value per field. Throws InvalidInput "file:line:column: ..." for a value that its field
-  /// cannot have.
-  void add(std::span<const RecordValue> record);
+  /// One value per field; `place` is that of the record. Throws InvalidInput "file:line:column:
+  /// ..." for a value that its field cannot have.
+  void add(std::span<const RecordValue> record, TextPlace place);
   std::size_t num_rows() const { return data_.labels.num_rows(); }
   Examples finish();
 
@@ -74,6 +74,8 @@ class RecordBuilder {
   float number(const RecordField& field, const RecordValue& value) const;
   std::uint32_t category(const RecordField& field, const RecordValue& value,
                          LabelCodec& values) const;
+  void add_vector(const RecordField& field, const RecordValue& value, TextPlace place,
+                  std::uint32_t& width);
   void add_labels(const RecordField& field, const RecordValue& value);
   void add_label(const RecordField& field, const RecordValue::Item& item);
   void add_paths(const RecordField& field, const RecordValue& value);

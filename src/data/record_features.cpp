@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -61,7 +62,18 @@ std::size_t num_rows(std::span<const std::string_view> documents, const RecordFi
   if (!documents.empty()) return documents.size();
   return !fields.numeric.empty()       ? fields.numeric.front().size()
          : !fields.categorical.empty() ? fields.categorical.front().ids.size()
+         : !fields.vectors.empty()     ? fields.vectors.size() / fields.vector_width()
                                        : 0;
+}
+
+void check_vectors(std::size_t num_rows, const RecordFields& fields,
+                   const RecordSelection& selection) {
+  const std::size_t given = fields.vector_widths.size(), width = fields.vector_width();
+  require(given == selection.vectors.size(), "the records have ", given,
+          " columns of vectors, but must have ", selection.vectors.size());
+  require((width > 0 || num_rows == 0) && fields.vectors.size() == num_rows * width,
+          "the records have ", fields.vectors.size(), " numbers of vectors, but must have ",
+          num_rows, " times ", width);
 }
 
 /// Throws InvalidInput unless there is a field for each column of the selection, and a value for
@@ -81,6 +93,7 @@ void check_fields(std::span<const std::string_view> documents, const RecordField
             "', but must have ", n, " as they have rows");
   };
   if (!selection.text.empty()) require_rows(selection.text.front(), documents.size());
+  if (!selection.vectors.empty()) check_vectors(n, fields, selection);
   for (std::size_t f = 0; f < fields.numeric.size(); ++f) {
     require_rows(selection.numeric[f], fields.numeric[f].size());
   }
@@ -120,7 +133,7 @@ CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std:
     value_places.push_back(places(fields.categorical[f], categorical[f], meter));
   }
   const RecordFeatures::Range numbers = fitted.numeric_columns();
-  CsrMatrix X(fitted.num_columns() - fitted.text.vectors.width());
+  CsrMatrix X(fitted.num_columns() - fitted.vector_width());
   std::vector<FeatureId> columns;
   std::vector<float> values;
   const auto add = [&](FeatureId column, float value) {
@@ -157,17 +170,56 @@ CsrMatrix record_rows(const RecordFeatures& fitted, const CsrMatrix& words, std:
   return X;
 }
 
+/// X with the vectors of records, or of their texts, as its last columns.
+CsrMatrix with_block(CsrMatrix X, const RecordFeatures& fitted,
+                     std::span<const std::string_view> documents, const RecordFields& fields,
+                     RunControl* control) {
+  if (fitted.vector_widths.empty()) {
+    return with_vectors(std::move(X), fitted.text, documents, control);
+  }
+  const RecordSelection& selection = fitted.selection;
+  const double share = fitted.vector_share;
+  const std::size_t num_others = selection.numeric.size() + selection.categorical.size();
+  VectorBlock block{fitted.text.idf.size(), fitted.vector_width(), 1, 1};
+  if (!selection.text.empty()) {
+    block.norm = std::sqrt(share);
+    block.term_scale = std::sqrt(1 - share);
+  } else if (num_others > 0) {
+    block.norm = std::sqrt(share / (1 - share) * static_cast<double>(num_others));
+  }
+  WorkMeter meter(control);
+  CsrMatrix joined(fitted.num_columns());
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    meter.add(block.width);
+    append_with_vectors(X, i, std::span(fields.vectors).subspan(i * block.width, block.width),
+                        block, joined);
+  }
+  return joined;
+}
+
+void require_one_vector(const RecordSelection& selection, const TfidfOptions& options) {
+  if (selection.vectors.empty()) return;
+  require<InvalidOption>(options.vectors == "none" && options.encoder == nullptr,
+                         "options vectors and vector_columns are both given, but a row has one "
+                         "vector");
+  require<InvalidOption>(options.vector_share > 0 && options.vector_share < 1,
+                         "option vector_share is ", options.vector_share,
+                         ", but must be in (0, 1)");
+}
+
 }  // namespace
 
 FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
                                     const RecordFields& fields, RecordSelection selection,
                                     const TfidfOptions& options, RunControl* control) {
+  require_one_vector(selection, options);
   check_fields(documents, fields, selection);
   FittedRecords both;
   RecordFeatures& fitted = both.fitted;
   CsrMatrix words;
   if (!selection.text.empty()) {
-    const bool is_all = fields.numeric.empty() && fields.categorical.empty();
+    const bool is_all =
+        fields.numeric.empty() && fields.categorical.empty() && fields.vectors.empty();
     FittedTexts texts = fit_and_weigh_terms(documents, options, /*needs_terms=*/is_all, control);
     fitted.text = std::move(texts.fitted);
     if (!is_all) fitted.text.num_rows_without_terms = 0;
@@ -180,19 +232,29 @@ FittedRecords fit_and_apply_records(std::span<const std::string_view> documents,
   for (const CategoricalField& field : fields.categorical) {
     fitted.categorical.push_back(fit_values(field, meter));
   }
+  if (!selection.vectors.empty()) {
+    fitted.vector_widths = fields.vector_widths;
+    fitted.vector_share = options.vector_share;
+  }
   fitted.selection = std::move(selection);
-  both.X = with_vectors(record_rows(fitted, words, num_rows(documents, fields), fields, control),
-                        fitted.text, documents, control);
+  both.X = with_block(record_rows(fitted, words, num_rows(documents, fields), fields, control),
+                      fitted, documents, fields, control);
   return both;
 }
 
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
                         const RecordFields& fields, RunControl* control) {
   check_fields(documents, fields, fitted.selection);
+  for (std::size_t v = 0; v < fitted.vector_widths.size(); ++v) {
+    const std::uint32_t width = fields.vector_widths[v];
+    require(width == fitted.vector_widths[v] || fields.vectors.empty(), "column '",
+            fitted.selection.vectors[v], "' has ", width, width == 1 ? " number" : " numbers",
+            ", but must have ", fitted.vector_widths[v], " as in training");
+  }
   const bool has_text = !fitted.selection.text.empty();
   const CsrMatrix words = has_text ? weigh_terms(fitted.text, documents, control) : CsrMatrix();
-  return with_vectors(record_rows(fitted, words, num_rows(documents, fields), fields, control),
-                      fitted.text, documents, control);
+  return with_block(record_rows(fitted, words, num_rows(documents, fields), fields, control),
+                    fitted, documents, fields, control);
 }
 
 RecordFeatures::Range RecordFeatures::numeric_columns() const {
@@ -204,8 +266,20 @@ std::uint32_t RecordFeatures::num_columns() const {
   std::size_t count = numeric_columns().end;
   for (const Numeric& each : numeric) count += each.may_be_missing ? 1U : 0U;
   for (const std::vector<std::string>& values : categorical) count += values.size();
-  count += text.vectors.width();
+  count += vector_width();
   return static_cast<std::uint32_t>(count);
+}
+
+std::uint32_t RecordFeatures::vector_width() const {
+  return std::accumulate(vector_widths.begin(), vector_widths.end(), text.vectors.width());
+}
+
+std::string RecordFeatures::vector_name() const {
+  const std::vector<std::string>& names = selection.vectors;
+  if (names.empty()) return text.vectors.facts.name;
+  constexpr std::size_t kAll = 2;
+  return names.size() <= kAll ? detail::join(names, ", ")
+                              : concat(names.front(), ", ..., ", names.back());
 }
 
 std::string RecordFeatures::column_name(FeatureId column) const {
@@ -226,6 +300,13 @@ std::string RecordFeatures::column_name(FeatureId column) const {
   if (column - first < text.vectors.width()) {
     return text.term_name(column - first + static_cast<FeatureId>(text.idf.size()));
   }
+  for (std::size_t v = 0; v < vector_widths.size(); ++v) {
+    const std::string& name = selection.vectors[v];
+    if (column - first < vector_widths[v]) {
+      return vector_widths[v] == 1 ? name : concat("number ", column - first + 1, " of ", name);
+    }
+    first += vector_widths[v];
+  }
   return concat("feature ", column + 1);
 }
 
@@ -240,6 +321,16 @@ void RecordFeatures::check() const {
               categorical.size() == selection.categorical.size(),
           "records: ", numeric.size(), " means and ", categorical.size(),
           " lists of values do not fit the selected fields");
+  constexpr std::uint64_t kWidest = std::uint64_t{1} << 30U;
+  require(
+      vector_widths.size() == selection.vectors.size() &&
+          std::ranges::count(vector_widths, 0U) == 0 &&
+          std::accumulate(vector_widths.begin(), vector_widths.end(), std::uint64_t{0}) <= kWidest,
+      "records: ", vector_widths.size(), " lengths of vectors do not fit the selected fields");
+  require(
+      vector_widths.empty() || (vector_share > 0 && vector_share < 1 && text.vectors.width() == 0),
+      "records: vectors of columns have the share ", vector_share,
+      ", but must be in (0, 1), without vectors of texts");
   for (const Numeric& each : numeric) {
     require(std::isfinite(each.mean), "records: a mean is ", each.mean,
             ", but must be a finite number");

@@ -7,8 +7,8 @@ namespace margrove {
 
 void RecordSelection::check() const {
   require<InvalidOption>(has_features(),
-                         "options text_column, numeric_columns and categorical_columns: none is "
-                         "given, but at least one must name the features");
+                         "options text_column, numeric_columns, categorical_columns and "
+                         "vector_columns: none is given, but at least one must name the features");
   const int kinds =
       (label.empty() ? 0 : 1) + (path.empty() ? 0 : 1) + (path_levels.empty() ? 0 : 1);
   require<InvalidOption>(kinds <= 1,
@@ -32,6 +32,13 @@ RecordFields select_rows(const RecordFields& fields, std::span<const std::uint32
     CategoricalField& kept = selected.categorical.emplace_back();
     kept.values = field.values;
     for (const std::uint32_t i : rows) kept.ids.push_back(field.ids[i]);
+  }
+  selected.vector_widths = fields.vector_widths;
+  const std::size_t width = fields.vector_width();
+  for (const std::uint32_t i : rows) {
+    const auto begin = fields.vectors.begin() + static_cast<std::ptrdiff_t>(i * width);
+    selected.vectors.insert(selected.vectors.end(), begin,
+                            begin + static_cast<std::ptrdiff_t>(width));
   }
   return selected;
 }

@@ -27,6 +27,8 @@ struct ReadOptions {
   bool labels_optional = false;                   // records may lack the selected labels
   std::string_view format = {};                   // its name; empty: by kind, extension and content
   std::optional<std::uint32_t> first_index = {};  // SvmlightOptions::first_index
+  /// Of each column of vectors the numbers that a row must have; empty: as many as the first row.
+  std::span<const std::uint32_t> vector_widths = {};
 };
 
 /// Rows of a request to a model with these options and views (empty: one source).

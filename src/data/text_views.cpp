@@ -269,7 +269,7 @@ void append_scaled(std::span<const float> vector, double norm, FeatureId first,
                    std::vector<FeatureId>& columns, std::vector<float>& values) {
   double square = 0;
   for (const float x : vector) {
-    require(std::isfinite(x), "encoder: a vector has the number ", x, ", but must be finite");
+    require(std::isfinite(x), "a vector has the number ", x, ", but must be finite");
     square += double{x} * double{x};
   }
   const double scale = square > 0 ? norm / std::sqrt(square) : 0.0;
@@ -364,6 +364,24 @@ CsrMatrix weigh_terms(const Preprocessing& fitted, std::span<const std::string_v
   return X;
 }
 
+void append_with_vectors(const CsrMatrix& X, std::size_t first_row, std::span<const float> vectors,
+                         const VectorBlock& block, CsrMatrix& joined) {
+  const auto term_scale = static_cast<float>(block.term_scale);
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (std::size_t i = first_row; !vectors.empty(); ++i) {
+    const SparseRow row = X.row(i);
+    columns.assign(row.columns.begin(), row.columns.end());
+    values.assign(row.values.begin(), row.values.end());
+    for (std::size_t e = 0; e < values.size() && columns[e] < block.num_terms; ++e) {
+      values[e] *= term_scale;
+    }
+    append_scaled(vectors.first(block.width), block.norm, X.num_columns(), columns, values);
+    joined.append_row(columns, values);
+    vectors = vectors.subspan(block.width);
+  }
+}
+
 CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
                        std::span<const std::string_view> documents, RunControl* control) {
   const auto& [facts, share, encoder] = fitted.vectors;
@@ -371,10 +389,8 @@ CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
   require(encoder != nullptr, "preprocessing: there is no encoder for its vectors of ", facts.name);
   require_same(facts, encoder->facts(control));
   constexpr std::size_t kTogether = 1024;
-  const auto term_scale = static_cast<float>(std::sqrt(1 - share));
+  const VectorBlock block{fitted.idf.size(), facts.width, std::sqrt(share), std::sqrt(1 - share)};
   CsrMatrix joined(X.num_columns() + facts.width);
-  std::vector<FeatureId> columns;
-  std::vector<float> values;
   for (std::size_t begin = 0; begin < documents.size(); begin += kTogether) {
     const auto texts = documents.subspan(begin, std::min(kTogether, documents.size() - begin));
     const std::vector<float> vectors = encoder->encode(texts, control);
@@ -382,17 +398,7 @@ CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
     require(vectors.size() == texts.size() * facts.width, "encoder ", facts.name, " made ",
             vectors.size(), " numbers of ", texts.size(), " texts, but must make ", facts.width,
             " of each");
-    for (std::size_t k = 0; k < texts.size(); ++k) {
-      const SparseRow row = X.row(begin + k);
-      columns.assign(row.columns.begin(), row.columns.end());
-      values.assign(row.values.begin(), row.values.end());
-      for (std::size_t e = 0; e < values.size() && columns[e] < fitted.idf.size(); ++e) {
-        values[e] *= term_scale;
-      }
-      append_scaled({vectors.data() + k * facts.width, facts.width}, std::sqrt(share),
-                    X.num_columns(), columns, values);
-      joined.append_row(columns, values);
-    }
+    append_with_vectors(X, begin, vectors, block, joined);
   }
   return joined;
 }

@@ -50,6 +50,19 @@ CsrMatrix weigh_terms(const Preprocessing& fitted, std::span<const std::string_v
 CsrMatrix with_vectors(CsrMatrix X, const Preprocessing& fitted,
                        std::span<const std::string_view> documents, RunControl* control);
 
+/// How a vector is joined to the features of a row.
+struct VectorBlock {
+  std::size_t num_terms;  // first columns, of the terms
+  std::uint32_t width;
+  double norm;        // that the vector gets, unless it is zero
+  double term_scale;  // factor of the terms
+};
+/// Appends the rows of X from `first_row` on to `joined`, each with its vector, as long as there
+/// are vectors. Zeros stay, so that all rows have all columns of the block. Throws InvalidInput for
+/// numbers that are not finite.
+void append_with_vectors(const CsrMatrix& X, std::size_t first_row, std::span<const float> vectors,
+                         const VectorBlock& block, CsrMatrix& joined);
+
 /// RecordFeatures::fit(), and what RecordFeatures::apply() makes of the same records, where
 /// `documents` stand for the texts of `fields`. There are none if the selection has no text. Texts
 /// are cut as fit_and_weigh_texts() does.

@@ -14,6 +14,143 @@ void axpy(float a, const float* x, float* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
+/// Weights of several features for some nodes, values of these features in several rows, and the
+/// rows' scores of the nodes.
+struct Block {
+  std::span<const float* const> weights;  // of each feature one for each node
+  std::span<const float* const> values;   // of each row one for each feature
+  std::span<float* const> scores;         // of each row one for each node
+  std::size_t num_nodes;
+};
+
+// scores += values * weights, feature by feature, so that the bits are those of one after the other
+__attribute__((always_inline)) inline void add_products(const Block& block) {
+  const std::size_t size = block.weights.size(), num_nodes = block.num_nodes;
+  std::size_t k = 0;
+  for (; k + 4 <= size; k += 4) {
+    const float* w0 = block.weights[k];
+    const float* w1 = block.weights[k + 1];
+    const float* w2 = block.weights[k + 2];
+    const float* w3 = block.weights[k + 3];
+    for (std::size_t r = 0; r < block.values.size(); ++r) {
+      const float* x = block.values[r] + k;
+      const float x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+      float* y = block.scores[r];
+#pragma omp simd
+      for (std::size_t n = 0; n < num_nodes; ++n) {
+        float sum = y[n];
+        sum += x0 * w0[n];
+        sum += x1 * w1[n];
+        sum += x2 * w2[n];
+        sum += x3 * w3[n];
+        y[n] = sum;
+      }
+    }
+  }
+  for (; k < size; ++k) {
+    const float* w = block.weights[k];
+    for (std::size_t r = 0; r < block.values.size(); ++r) {
+      const float x = block.values[r][k];
+      float* y = block.scores[r];
+#pragma omp simd
+      for (std::size_t n = 0; n < num_nodes; ++n) y[n] += x * w[n];
+    }
+  }
+}
+
+// Dense weights are added by the instructions of the machine, which may round once where those of
+// sparse weights, below, round twice.
+MARGROVE_MULTIVERSION
+void add_dense(const Block& block) { add_products(block); }
+
+void add_sparse(const Block& block) { add_products(block); }
+
+bool have_same_nodes(const SparseRow& a, const SparseRow& b) {
+  return std::ranges::equal(a.columns, b.columns);
+}
+
+SparseRow first_entries(const SparseRow& x, std::size_t count) {
+  return {x.columns.first(count), x.values.first(count)};
+}
+
+/// How many last entries of the rows have the same columns.
+std::size_t common_tail(std::span<const SparseRow> rows) {
+  const std::span<const FeatureId> first = rows.front().columns;
+  std::size_t tail = first.size();
+  for (const SparseRow& row : rows.subspan(1)) {
+    const std::size_t most = std::min(tail, row.size());
+    tail = 0;
+    while (tail < most && row.columns.rbegin()[static_cast<std::ptrdiff_t>(tail)] ==
+                              first.rbegin()[static_cast<std::ptrdiff_t>(tail)]) {
+      ++tail;
+    }
+  }
+  return tail;
+}
+
+/// The last features of rows, which are the same, and the values of each row.
+struct TailOfRows {
+  std::span<const FeatureId> features;
+  std::vector<const float*> values;
+};
+
+constexpr std::size_t kNodesTogether = 256;  // so that caches hold their scores of many rows
+
+void add_dense_tail(const TailOfRows& tail, std::span<const float> dense, std::size_t num_nodes,
+                    std::span<float> scores) {
+  std::vector<const float*> weights(tail.features.size());
+  std::vector<float*> of_rows(tail.values.size());
+  for (std::size_t begin = 0; begin < num_nodes; begin += kNodesTogether) {
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      weights[k] = dense.data() + tail.features[k] * num_nodes + begin;
+    }
+    for (std::size_t r = 0; r < of_rows.size(); ++r) {
+      of_rows[r] = scores.data() + r * num_nodes + begin;
+    }
+    add_dense({weights, tail.values, of_rows, std::min(kNodesTogether, num_nodes - begin)});
+  }
+}
+
+/// Features `begin` and after, which have weights of the same nodes.
+void add_same_nodes(const TailOfRows& tail, std::size_t begin, std::size_t end,
+                    const CsrMatrix& by_feature, std::span<float> scores) {
+  const std::size_t num_rows = tail.values.size();
+  const std::span<const FeatureId> nodes = by_feature.row(tail.features[begin]).columns;
+  std::vector<float> own(num_rows * kNodesTogether);
+  std::vector<const float*> weights(end - begin), values;
+  std::vector<float*> of_rows;
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    values.push_back(tail.values[r] + begin);
+    of_rows.push_back(own.data() + r * kNodesTogether);
+  }
+  for (std::size_t first = 0; first < nodes.size(); first += kNodesTogether) {
+    const auto some = nodes.subspan(first, std::min(kNodesTogether, nodes.size() - first));
+    for (std::size_t k = begin; k < end; ++k) {
+      weights[k - begin] = by_feature.row(tail.features[k]).values.data() + first;
+    }
+    const auto of_row = [&](std::size_t r) {
+      return scores.subspan(r * by_feature.num_columns(), by_feature.num_columns());
+    };
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      for (std::size_t n = 0; n < some.size(); ++n) of_rows[r][n] = of_row(r)[some[n]];
+    }
+    add_sparse({weights, values, of_rows, some.size()});
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      for (std::size_t n = 0; n < some.size(); ++n) of_row(r)[some[n]] = of_rows[r][n];
+    }
+  }
+}
+
+void add_sparse_tail(const TailOfRows& tail, const CsrMatrix& by_feature, std::span<float> scores) {
+  for (std::size_t begin = 0, end = 0; begin < tail.features.size(); begin = end) {
+    const SparseRow weights = by_feature.row(tail.features[begin]);
+    for (end = begin + 1; end < tail.features.size(); ++end) {
+      if (!have_same_nodes(weights, by_feature.row(tail.features[end]))) break;
+    }
+    add_same_nodes(tail, begin, end, by_feature, scores);
+  }
+}
+
 std::size_t sparse_bytes(std::size_t num_features, std::int64_t num_nonzeros) {
   return num_features * sizeof(std::int64_t) +
          static_cast<std::size_t>(num_nonzeros) * (sizeof(FeatureId) + sizeof(float));
@@ -65,6 +202,28 @@ float WeightMatrix::at(FeatureId feature, std::uint32_t node) const {
 
 void WeightMatrix::scores(const SparseRow& x, std::span<float> scores) const {
   std::fill(scores.begin(), scores.end(), 0.0F);
+  add_scores(x, scores);
+}
+
+void WeightMatrix::scores(std::span<const SparseRow> rows, std::span<float> scores) const {
+  std::fill(scores.begin(), scores.end(), 0.0F);
+  std::vector<SparseRow> known;
+  for (const SparseRow& x : rows) {
+    const auto end = std::lower_bound(x.columns.begin(), x.columns.end(), num_features_);
+    known.push_back(first_entries(x, static_cast<std::size_t>(end - x.columns.begin())));
+  }
+  const std::size_t tail = known.size() > 1 ? common_tail(known) : 0;
+  TailOfRows rest{tail == 0 ? std::span<const FeatureId>() : known.front().columns.last(tail), {}};
+  for (std::size_t r = 0; r < known.size(); ++r) {
+    const std::size_t own = known[r].size() - tail;
+    add_scores(first_entries(known[r], own), scores.subspan(r * num_nodes_, num_nodes_));
+    rest.values.push_back(known[r].values.data() + own);
+  }
+  is_dense_ ? add_dense_tail(rest, dense_, num_nodes_, scores)
+            : add_sparse_tail(rest, sparse_, scores);
+}
+
+void WeightMatrix::add_scores(const SparseRow& x, std::span<float> scores) const {
   for (std::size_t k = 0; k < x.size(); ++k) {
     const FeatureId feature = x.columns[k];
     if (feature >= num_features_) break;  // ascending, so the rest is unknown too

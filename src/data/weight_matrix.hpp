@@ -31,6 +31,9 @@ class WeightMatrix {
   /// scores[n] = sum_j x_j W[j][n] for all nodes; features >= num_features() count as unknown and
   /// are skipped. scores.size() == num_nodes().
   void scores(const SparseRow& x, std::span<float> scores) const;
+  /// The same bits for several rows, one after the other. Weights of the last features, if
+  /// the rows end with the same ones, as they do with a vector, are read once for all of them.
+  void scores(std::span<const SparseRow> rows, std::span<float> scores) const;
 
   /// The same weights in whichever storage is smaller.
   WeightMatrix compacted() const&;
@@ -41,6 +44,7 @@ class WeightMatrix {
   const CsrMatrix& sparse_values() const { return sparse_; }
 
  private:
+  void add_scores(const SparseRow& x, std::span<float> scores) const;
   bool is_compact() const;
   WeightMatrix in_other_storage() const;
 

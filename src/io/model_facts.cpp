@@ -64,6 +64,10 @@ void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
   append_terms(facts, records.text);
   add("numeric columns", selection.numeric);
   add("categorical columns", selection.categorical);
+  if (!selection.vectors.empty()) {
+    facts.push_back({"vector columns", concat(records.vector_name(), ", ", records.vector_width(),
+                                              " numbers, share ", records.vector_share)});
+  }
   add("path columns", selection.path_levels);
   if (!selection.path.empty()) facts.push_back({"path column", selection.path});
   if (!selection.label.empty()) facts.push_back({"label column", selection.label});

@@ -164,9 +164,8 @@ ModelParts checked_model(const TensorMap& tensors) {
 std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
-  const bool has_forms = texts.terms.normal_form != TextTerms::NormalForm::nfc ||
-                         texts.terms.casing != TextTerms::Casing::lower;
-  if (texts.cuts_by(TextTerms::WordRule::scripts) || has_forms) return 9;
+  const bool has_vectors = model.records && !model.records->vector_widths.empty();
+  if (texts.cuts_by(TextTerms::WordRule::scripts) || has_vectors) return 9;
   if (texts.vectors.width() > 0) return 8;
   if (!texts.terms.stem.is_none()) return 7;
   if (texts.cuts_by(TextTerms::WordRule::marks)) return 6;

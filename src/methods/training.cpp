@@ -25,7 +25,9 @@ namespace margrove {
 ReadOptions read_options(const ModelParts& model) {
   return {.refuse_labels_alone = true,
           .selection = model.records ? &model.records->selection : nullptr,
-          .first_index = given_first_index(model.preprocessing.first_index)};
+          .first_index = given_first_index(model.preprocessing.first_index),
+          .vector_widths = model.records ? std::span(model.records->vector_widths)
+                                         : std::span<const std::uint32_t>()};
 }
 
 namespace {
@@ -42,11 +44,19 @@ TfidfOptions tfidf_options(const PreprocessingOptions& options) {
   return tfidf;
 }
 
-/// Throws InvalidOption naming an option of terms that is not its default, as no terms are made.
-void require_no_terms(PreprocessingOptions options) {
+/// Throws InvalidOption naming an option of terms that is not its default, as no terms are made of
+/// the columns. A vector may have a share beside others.
+void require_no_terms(const RecordSelection& columns, PreprocessingOptions options) {
   constexpr std::string_view kNeeds =
       " is given, but needs rows of texts (option text, or a text column) or of counts (option "
       "tfidf)";
+  if (!columns.vectors.empty()) {
+    const double share = std::exchange(options.vector_share, TfidfOptions().vector_share);
+    const bool has_others = !columns.numeric.empty() || !columns.categorical.empty();
+    require<InvalidOption>(has_others || share == options.vector_share,
+                           "option vector_share is given, but there are no features beside "
+                           "vector_columns");
+  }
   for (const OptionInfo& each : OptionTable(options, TfidfOptions::fields()).list()) {
     require<InvalidOption>(OptionTable(options).get(each.name) == each.default_value, "option ",
                            each.name, kNeeds);
@@ -119,7 +129,8 @@ auto prepared_in_time(const std::string& source, RunControl* control, const Prep
 
 std::string columns_of(const RecordSelection& selection) {
   std::string names;
-  for (const auto* part : {&selection.text, &selection.numeric, &selection.categorical}) {
+  for (const auto* part :
+       {&selection.text, &selection.numeric, &selection.categorical, &selection.vectors}) {
     for (const std::string& name : *part) names += concat(names.empty() ? "" : ", ", name);
   }
   return names;
@@ -133,7 +144,7 @@ void require_kind(const ModelParts& model, const Rows& rows, const std::string& 
   if (given == nullptr || !model.records) return;
   const RecordSelection& own = model.records->selection;
   require(given->text == own.text && given->numeric == own.numeric &&
-              given->categorical == own.categorical,
+              given->categorical == own.categorical && given->vectors == own.vectors,
           source, source.empty() ? "" : ": ", "the rows have the columns ", columns_of(*given),
           ", but the model takes ", columns_of(own));
 }
@@ -238,7 +249,7 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   const RowKindInfo& kind = info_of(raw.kind);
   options.text = options.text || kind.are_texts;
   const bool has_terms = options.text || options.tfidf || !raw.selection.text.empty();
-  if (!has_terms) require_no_terms(options);
+  if (!has_terms) require_no_terms(raw.selection, options);
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;

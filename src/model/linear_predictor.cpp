@@ -79,18 +79,36 @@ std::uint32_t LinearPredictor::num_features() const {
 
 std::span<float> LinearPredictor::node_scores(const CsrView& X, std::size_t i,
                                               Scratch& scratch) const {
-  const SparseRow x = X.row(i);
-  const auto known = static_cast<std::size_t>(
-      std::lower_bound(x.columns.begin(), x.columns.end(), num_features()) - x.columns.begin());
-  scratch.columns.assign(x.columns.begin(), x.columns.begin() + static_cast<std::ptrdiff_t>(known));
-  scratch.values.assign(x.values.begin(), x.values.begin() + static_cast<std::ptrdiff_t>(known));
-  if (parts_.bias > 0) {
-    scratch.columns.push_back(num_features());
-    scratch.values.push_back(static_cast<float>(parts_.bias));
+  const std::span<float> of_row = node_scores(X, i, 1, scratch);
+  require_finite_scores(std::span<const float>(of_row), i);
+  return of_row;
+}
+
+std::span<float> LinearPredictor::node_scores(const CsrView& X, std::size_t first,
+                                              std::size_t count, Scratch& scratch) const {
+  scratch.columns.clear();
+  scratch.values.clear();
+  std::vector<std::size_t> ends;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const SparseRow x = X.row(i);
+    const auto known =
+        std::lower_bound(x.columns.begin(), x.columns.end(), num_features()) - x.columns.begin();
+    scratch.columns.insert(scratch.columns.end(), x.columns.begin(), x.columns.begin() + known);
+    scratch.values.insert(scratch.values.end(), x.values.begin(), x.values.begin() + known);
+    if (parts_.bias > 0) {
+      scratch.columns.push_back(num_features());
+      scratch.values.push_back(static_cast<float>(parts_.bias));
+    }
+    ends.push_back(scratch.columns.size());
   }
-  scratch.node_scores.resize(num_nodes(parts_));
-  parts_.weights.scores({scratch.columns, scratch.values}, scratch.node_scores);
-  require_finite_scores(std::span<const float>(scratch.node_scores), i);
+  std::vector<SparseRow> rows;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t begin = r == 0 ? 0 : ends[r - 1], size = ends[r] - begin;
+    rows.push_back({std::span(scratch.columns).subspan(begin, size),
+                    std::span(scratch.values).subspan(begin, size)});
+  }
+  scratch.node_scores.resize(count * num_nodes(parts_));
+  parts_.weights.scores(rows, scratch.node_scores);
   return scratch.node_scores;
 }
 
@@ -125,26 +143,28 @@ void LinearPredictor::score_labels_of_rows(std::span<const RowLanes> node_scores
 void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
                              std::span<float> scores) const {
   Scratch scratch;
-  if (parts_.graph.is_tree()) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::span<float> of_row = node_scores(X, i, scratch);
-      score_labels(of_row, scores.subspan((i - begin) * num_labels(), num_labels()));
-      if (parts_.graph.num_edges() > 0) {  // of_row has become sums
-        require_finite_scores(std::span<const float>(of_row), i);
-      }
-    }
-    return;
-  }
+  const std::size_t nodes = num_nodes(parts_);
+  const bool is_tree = parts_.graph.is_tree();
   // Several rows at a time, as their sums over many ancestors do not wait for each other.
-  std::vector<RowLanes> of_rows(num_nodes(parts_));
+  std::vector<RowLanes> of_rows(is_tree ? 0 : nodes);
   for (std::size_t first = begin; first < end; first += RowLanes::kRows) {
     const std::size_t count = std::min(RowLanes::kRows, end - first);
+    const std::span<float> together = node_scores(X, first, count, scratch);
+    const std::span<float> labels =
+        scores.subspan((first - begin) * num_labels(), count * num_labels());
     for (std::size_t r = 0; r < count; ++r) {
-      const std::span<const float> of_row = node_scores(X, first + r, scratch);
-      for (std::size_t n = 0; n < of_row.size(); ++n) of_rows[n].at[r] = of_row[n];
+      const std::span<float> of_row = together.subspan(r * nodes, nodes);
+      require_finite_scores(std::span<const float>(of_row), first + r);
+      if (is_tree) {
+        score_labels(of_row, labels.subspan(r * num_labels(), num_labels()));
+        if (parts_.graph.num_edges() > 0) {  // of_row has become sums
+          require_finite_scores(std::span<const float>(of_row), first + r);
+        }
+      } else {
+        for (std::size_t n = 0; n < nodes; ++n) of_rows[n].at[r] = of_row[n];
+      }
     }
-    score_labels_of_rows(of_rows, first, count,
-                         scores.subspan((first - begin) * num_labels(), count * num_labels()));
+    if (!is_tree) score_labels_of_rows(of_rows, first, count, labels);
   }
 }
 

@@ -82,6 +82,9 @@ class LinearPredictor final : public RowPredictor {
   std::span<float> node_scores(const CsrView& X, std::size_t i, Scratch& scratch) const;
 
  private:
+  /// The same of several rows, one after the other, which may not be finite.
+  std::span<float> node_scores(const CsrView& X, std::size_t first, std::size_t count,
+                               Scratch& scratch) const;
   /// Label scores of a row in a tree from node scores, which it overwrites.
   void score_labels(std::span<float> node_scores, std::span<float> scores) const;
   /// Label scores in a DAG.

@@ -18,9 +18,9 @@ const RowPredictor& ModelParts::rows() const {
 
 namespace {
 
-/// The vectors of texts in rows of a model, which are its last columns; of width 0: there are none.
-const Preprocessing::Vectors& vectors_of(const ModelParts& model) {
-  return model.records ? model.records->text.vectors : model.preprocessing.vectors;
+/// How many of the last columns are those of a vector.
+std::uint32_t vector_width(const ModelParts& model) {
+  return model.records ? model.records->vector_width() : model.preprocessing.vectors.width();
 }
 
 /// One part in the place of those of single columns from `first` on, which mean nothing by
@@ -43,7 +43,7 @@ void join_vector(FeatureId first, FeatureId end, std::vector<Explanation::Contri
 
 Explanation ModelParts::explain(const SparseRow& x, LabelId label,
                                 std::size_t num_strongest) const {
-  const std::uint32_t width = vectors_of(*this).width();
+  const std::uint32_t width = vector_width(*this);
   if (width == 0) return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
   Explanation explanation = in_raw_units(
       rows().explain(x, label, std::numeric_limits<std::size_t>::max()), preprocessing);
@@ -62,8 +62,9 @@ std::uint32_t ModelParts::num_raw_features() const {
 
 std::string ModelParts::feature_name(FeatureId feature) const {
   if (feature == num_raw_features()) return "(intercept)";
-  if (feature > num_raw_features() && vectors_of(*this).width() > 0) {
-    return concat("vector of ", vectors_of(*this).facts.name);
+  if (feature > num_raw_features() && vector_width(*this) > 0) {
+    return concat("vector of ",
+                  records ? records->vector_name() : preprocessing.vectors.facts.name);
   }
   return margrove::feature_name(feature, records ? &*records : nullptr, preprocessing, views);
 }

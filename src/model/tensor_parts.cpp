@@ -269,6 +269,10 @@ void save_records(TensorMap& out, const RecordFeatures& records) {
   for (std::size_t f = 0; f < records.categorical.size(); ++f) {
     out.put_strings(concat("records.values.", f), records.categorical[f]);
   }
+  if (selection.vectors.empty()) return;
+  out.put_strings("records.vectors", selection.vectors);
+  out.put_view<std::uint32_t>("records.vectors.widths", records.vector_widths);
+  out.put_number("records.vectors.share", records.vector_share);
 }
 
 std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
@@ -295,6 +299,11 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   }
   for (std::size_t f = 0; f < selection.categorical.size(); ++f) {
     records.categorical.push_back(tensors.get_strings(concat("records.values.", f)));
+  }
+  if (tensors.has("records.vectors.widths")) {
+    selection.vectors = tensors.get_strings("records.vectors");
+    records.vector_widths = tensors.get<std::uint32_t>("records.vectors.widths");
+    records.vector_share = tensors.number("records.vectors.share");
   }
   records.check();
   return records;

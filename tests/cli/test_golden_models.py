@@ -112,6 +112,11 @@ MODELS = {
         " --numeric-columns first,second genes.csv",
         "genes.csv",
     ),
+    "v9-vectors": Golden(
+        "--method flat-svm --text-column text --vector-columns e --vector-share 0.5"
+        " --label-column kind embedded.jsonl",
+        "embedded.jsonl",
+    ),
     "v2-wide": Golden("--method flat-svm wide", "wide"),
     "v2-wide-kernels": Golden("--method average-mkl --widths 0.5,2 wide", "wide"),
 }  # fmt: skip
@@ -130,6 +135,11 @@ fast car,900,,red,car
 "slow, old car",1200,400,blue,car
 pear,1.2,2,green,fruit
 bus,9000,,blue,car
+"""
+EMBEDDED = """{"text": "red apple", "e": [1, 0, 0.5], "kind": "fruit"}
+{"text": "green pear", "e": [0.75, 0, 0.25], "kind": "fruit"}
+{"text": "fast car", "e": [0, 1, 0.5], "kind": "car"}
+{"text": "slow bus", "e": [-0.5, 2, 0], "kind": "car"}
 """
 PATHS_CSV = (
     "text,one,two\nred apple,plant,fruit\nfast car,thing,car\ngrass,plant,\noak,plant,tree\n"
@@ -239,6 +249,7 @@ class GoldenTest(CliTest):
         self.write("tables", TABLES)
         self.write("table.csv", TABLE_CSV)
         self.write("paths.csv", PATHS_CSV)
+        self.write("embedded.jsonl", EMBEDDED)
         self.write("tags", "w1 O\nw2 B-x\nw3 I-x\n\nw2 B-x\nw3 O\nw1 O\n\nw3 O\nw2 B-x\n\nw1 O\n\n")
         sentence = "".join(
             "\t".join([str(k), word, word, tag, "_", "_", str(head), name, "_", "_"]) + "\n"

@@ -258,7 +258,10 @@ def test_reports_and_calibration_find_the_labels_in_path_columns() -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (FlatSVC(path="category"), "path names the labels, but one of text, numeric and categ"),
+        (
+            FlatSVC(path="category"),
+            "path names the labels, but one of text, numeric, categorical and vec",
+        ),
         (FlatSVC(text="heading"), "X: it has no column 'heading', which the model needs"),
         (FlatSVC(text=["title", "title"]), "text has 'title' twice"),
         (FlatSVC(text=3), "text is 3, but must be a name of a column or several"),
@@ -272,7 +275,10 @@ def test_reports_and_calibration_find_the_labels_in_path_columns() -> None:
             FlatSVC(numeric="size", text_features=TextFeatures()),
             "text_features is given, but text names no column",
         ),
-        (StructuredSVC(text="title"), "text, numeric, categorical and path are for rows, but mo"),
+        (
+            StructuredSVC(text="title"),
+            "text, numeric, categorical, vector_columns and path are for ro",
+        ),
     ],
 )
 def test_wrong_columns_are_named(estimator: Any, message: str) -> None:
@@ -302,7 +308,9 @@ def test_paths_and_labels_exclude_each_other() -> None:
 
 def test_partial_fit_takes_no_columns() -> None:
     model = NHSVC(text="title", solver="sgd")
-    with pytest.raises(ValueError, match="text, numeric, categorical and path are for fit"):
+    with pytest.raises(
+        ValueError, match="text, numeric, categorical, vector_columns and path are for fit"
+    ):
         model.partial_fit(products(), ["a"], classes=["a"])
 
 
@@ -369,10 +377,10 @@ def test_wrong_buffers_and_texts_are_refused() -> None:
     with pytest.raises(ValueError, match="X: row 1 of a column of Arrow is not UTF-8"):
         TextFeatures().fit(wrong)
     offsets, text = np.array([0, 9, 3], np.int32), np.frombuffer(b"cat", np.uint8)
-    numbers = np.empty((0, 2), np.float32)
+    numbers, vectors = np.empty((0, 2), np.float32), np.empty((2, 0), np.float32)
     with pytest.raises(ValueError, match="X: row 0 of a column of Arrow has bytes 0 to 9, but th"):
-        _core.Records([(None, offsets, text, 0, 2)], numbers, [])
+        _core.Records([(None, offsets, text, 0, 2)], numbers, [], vectors, [])
     with pytest.raises(ValueError, match="X: a column of Arrow has buffers that are too short for"):
-        _core.Records([(None, offsets, text, 1, 2)], numbers, [])
+        _core.Records([(None, offsets, text, 1, 2)], numbers, [], vectors, [])
     with pytest.raises(ValueError, match=r"X: row 1 is .*, but must be a text of Unicode"):
         TextFeatures().fit(["a", "\ud800"])

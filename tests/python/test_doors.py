@@ -84,6 +84,10 @@ RECORDS = [
     {"title": title, "price": price, "colour": colour, "label": label}
     for title, price, colour, label in zip(TEXTS, PRICES, COLOURS, LABELS, strict=True)
 ]
+EMBEDDED = [
+    {"title": title, "e": row.tolist(), "label": label}
+    for title, row, label in zip(TEXTS, NUMBERS, LABELS, strict=True)
+]
 WORDS = [[("a", "length:1"), ("cat", "length:3")], [("the", "length:3"), ("dog", "length:3")]]
 TAGS = [["D", "N"], ["D", "N"]]
 PARSED: list[list[tuple[str, ...]]] = [
@@ -193,6 +197,16 @@ KINDS = [
         fit=lambda: FlatLogisticRegression(**BY_COLUMNS).fit(RECORDS, LABELS),
         in_python=RECORDS, wrong_in_python=[WRONG_RECORD],
         in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True, in_cxx="records",
+    ),
+    Kind(
+        "records with vectors", {"rows": "".join(json.dumps(row) + "\n" for row in EMBEDDED)},
+        ["--method", "flat-lr", "--text-column", "title", "--vector-columns", "e",
+         "--label-column", "label"],
+        wrong=json.dumps({"title": "x", "e": [1, 2]}) + "\n",
+        fit=lambda: FlatLogisticRegression(text="title", vector_columns="e").fit(EMBEDDED, LABELS),
+        in_python=EMBEDDED, wrong_in_python=[{"title": "x", "e": [1, 2]}],
+        in_http=EMBEDDED, wrong_in_http={"title": "x", "e": [1, 2]}, labels_apart=True,
+        in_cxx="vectors",
     ),
     Kind(
         "sentences", {"rows": column_file()}, ["--method", "structured"],

@@ -68,6 +68,10 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
     return train(SpnMklOptions{},
                  {.rows = read_examples(rows, {.views = views}), .calibration = 0.5});
   }
+  if (kind == "vectors") {
+    const RecordSelection columns{.text = {"title"}, .vectors = {"e"}, .label = "label"};
+    return train(FlatLrOptions{}, {.rows = read_examples(rows, {.columns = columns})});
+  }
   const RecordSelection columns{
       .text = {"title"}, .numeric = {"price"}, .categorical = {"colour"}, .label = "label"};
   return train(FlatLrOptions{}, {.rows = read_examples(rows, {.columns = columns})});

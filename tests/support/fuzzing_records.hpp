@@ -8,13 +8,14 @@
 
 namespace margrove::testing {
 
-/// Reads with two selections; parse(options) may throw InvalidInput if it names the source.
+/// Reads with three selections; parse(options) may throw InvalidInput if it names the source.
 template <class Parse>
 void expect_sound_records(const Parse& parse) {
   const RecordSelection names{
       .text = {"t"}, .numeric = {"n"}, .categorical = {"c"}, .label = "l", .label_separator = ";"};
   const RecordSelection paths{.text = {"t"}, .path = "l"};
-  for (const RecordSelection& selection : {names, paths}) {
+  const RecordSelection vectors{.text = {"t"}, .vectors = {"n"}, .label = "l"};
+  for (const RecordSelection& selection : {names, paths, vectors}) {
     expect_result_or_named_error([&] {
       const Examples data = parse({.selection = &selection, .labels_optional = true});
       const RecordFeatures features = RecordFeatures::fit(data.fields, selection, {});

@@ -61,6 +61,14 @@ TEST(ExpandPatterns, a_star_is_every_named_column_that_no_option_names) {
   EXPECT_THAT(expand(given).text, ElementsAre("title"));
 }
 
+TEST(ExpandPatterns, columns_of_vectors_may_be_a_pattern) {
+  const RecordSelection given{.numeric = {"*"}, .vectors = {"m*"}, .label = "label"};
+  EXPECT_THAT(expand(given, {"title"}).vectors, ElementsAre("m1", "m2"));
+  EXPECT_THAT(expand(given, {"title"}).numeric, ElementsAre("id", "colour"));
+  EXPECT_EQ(error_of({.vectors = {"z*"}}).find("F: no column is left for 'z*' of option vector_co"),
+            0U);
+}
+
 TEST(ExpandPatterns, a_longer_pattern_takes_columns_before_a_star) {
   const RecordSelection given{.numeric = {"m*"}, .categorical = {"*"}, .label = "label"};
   EXPECT_THAT(expand(given, {"id"}).numeric, ElementsAre("m1", "m2"));

@@ -124,6 +124,21 @@ TEST(CsvReader, keeps_numbers_and_names_of_categories) {
   EXPECT_THAT(data.fields.categorical[0].ids, ElementsAre(0, CategoricalField::kMissing, 0));
 }
 
+TEST(CsvReader, joins_columns_of_a_vector) {
+  const RecordSelection columns{.vectors = {"e2", "e1"}, .label = "label"};
+  const Examples data = parse("e1,e2,label\n1,-.5,x\n 2 ,0,y\n", columns);
+  EXPECT_THAT(data.fields.vector_widths, ElementsAre(1, 1));
+  EXPECT_THAT(data.fields.vectors, ElementsAre(-0.5F, 1, 0, 2));
+  for (const std::string cell : {"", "NA", "nan", "inf", "[1, 2]"}) {
+    expect_error(
+        "e1,e2,label\n1,2,x\n1,\"" + cell + "\",x\n",
+        "f:3:3: column 'e2' is '" + cell + "', but must be a finite number; vectors have no gaps",
+        columns);
+  }
+  expect_error("e1,e2,label\n1,1e39,x\n",
+               "f:2:3: column 'e2' is '1e39', but must fit a 32-bit float", columns);
+}
+
 TEST(CsvReader, gives_known_labels_their_ids) {
   const LabelCodec codec({"a", "b"});
   const ReadOptions options{.codec = &codec, .known_labels_only = true, .selection = &kTitles};

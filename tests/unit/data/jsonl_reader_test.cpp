@@ -56,6 +56,42 @@ TEST(JsonlReader, takes_dotted_names_for_keys_within_objects) {
   EXPECT_EQ(data.fields.numeric[0][0], 2.5F);
 }
 
+TEST(JsonlReader, takes_lists_of_numbers_as_vectors) {
+  const RecordSelection columns{.vectors = {"e", "n"}, .label = "label"};
+  const auto parse_vectors = [&](std::string_view rows) {
+    const std::vector<std::uint32_t> widths{2, 1};
+    return parse_jsonl(rows, "f", {.selection = &columns, .vector_widths = widths});
+  };
+  const std::string first = "{\"e\": [1, -2.5e-1], \"n\": 3, \"label\": \"l\"}\n";
+  for (const Examples& data : {parse(first + first, columns), parse_vectors(first + first)}) {
+    EXPECT_THAT(data.fields.vector_widths, ElementsAre(2, 1));
+    EXPECT_THAT(data.fields.vectors, ElementsAre(1, -0.25F, 3, 1, -0.25F, 3));
+  }
+  const std::string no_gaps = "; vectors have no gaps";
+  for (const auto& [row, message] : std::vector<std::pair<std::string, std::string>>{
+           {"{\"n\": 1}",
+            "f:2:1: column 'e' has no number, but must have one or a list of them" + no_gaps},
+           {"{\"e\": [], \"n\": 1}",
+            "f:2:1: column 'e' has no number, but must have one or a list of them" + no_gaps},
+           {"{\"e\": null, \"n\": 1}",
+            "f:2:1: column 'e' has no number, but must have one or a list of them" + no_gaps},
+           {"{\"e\": [1, null]}",
+            "f:2:11: column 'e' is 'null', but must be a finite number" + no_gaps},
+           {"{\"e\": [1, \"x\"]}",
+            "f:2:11: column 'e' is 'x', but must be a finite number" + no_gaps},
+           {"{\"e\": [1, true]}",
+            "f:2:11: column 'e' is 'true', but must be a finite number" + no_gaps},
+           {"{\"e\": [1, 2, 3], \"n\": 1}",
+            "f:2:8: column 'e' has 3 numbers, but must have 2 as in the first row"},
+           {"{\"e\": 1, \"n\": 1}",
+            "f:2:7: column 'e' has 1 number, but must have 2 as in the first row"},
+       }) {
+    EXPECT_EQ(error_of(first + row, columns), message);
+  }
+  EXPECT_EQ(message_of([&] { parse_vectors("{\"e\": [1], \"n\": 1}"); }),
+            "f:1:8: column 'e' has 1 number, but must have 2 as in training");
+}
+
 TEST(JsonlReader, takes_numbers_names_and_what_is_missing) {
   const RecordSelection columns{.numeric = {"n"}, .categorical = {"c"}, .label = "label"};
   const Examples data = parse(

@@ -138,6 +138,60 @@ TEST(LinearPredictor, on_a_dag_several_rows_at_a_time_have_the_scores_and_answer
   }
 }
 
+/// A flat model over kTerms features and `width` more, whose weights are of all nodes or, if they
+/// are stored sparse, of most.
+LinearPredictor with_block(std::uint32_t width, bool is_sparse, Random& random) {
+  constexpr std::uint32_t kNodes = 301, kTerms = 100;
+  LinearPredictor::Parts parts;
+  parts.weights = WeightMatrix::dense(kTerms + width + 1, kNodes);
+  const std::span<float> weights = parts.weights.dense_values();
+  for (std::uint32_t j = 0; j < kTerms + width + 1; ++j) {
+    for (NodeId n = 0; n < kNodes; ++n) {
+      const bool is_zero = j < kTerms ? (j + n) % 20 != 0 : n % (j < kTerms + 10 ? 5 : 7) == 0;
+      if (is_sparse && is_zero) continue;
+      weights[std::size_t{j} * kNodes + n] = static_cast<float>(random.normal());
+    }
+  }
+  parts.bias = 1;
+  parts.graph = LabelGraph::flat(kNodes);
+  parts.num_labels = kNodes;
+  for (NodeId n = 0; n < kNodes; ++n) {
+    parts.label_of_node.push_back(n);
+    parts.candidates.push_back(n);
+  }
+  return LinearPredictor(std::move(parts));
+}
+
+TEST(LinearPredictor, rows_that_end_with_the_same_features_have_the_bits_of_each_alone) {
+  Random random(3);
+  for (const std::uint32_t width : {0U, 1U, 4U, 23U}) {
+    for (const bool is_sparse : {false, true}) {
+      const LinearPredictor predictor = with_block(width, is_sparse, random);
+      EXPECT_EQ(predictor.parts().weights.is_dense(), !is_sparse);
+      const std::uint32_t num_nodes = predictor.num_labels();
+      const FeatureId first = predictor.num_features() - width;
+      CsrMatrix X(first + width + 5);  // the last ones are unknown
+      for (std::uint32_t i = 0; i < 21; ++i) {
+        std::vector<FeatureId> columns;
+        for (FeatureId j = 0; j < X.num_columns(); ++j) {
+          const bool is_of_block = j >= first && j < first + width;
+          const bool is_missing = i == 20 && j == first;
+          if (is_of_block ? !is_missing : (i + j) % 3 == 0) columns.push_back(j);
+        }
+        std::vector<float> values(columns.size());
+        for (float& x : values) x = static_cast<float>(random.normal());
+        X.append_row(columns, values);
+      }
+      std::vector<float> together(X.num_rows() * num_nodes);
+      predictor.scores(X, 0, X.num_rows(), together);
+      for (std::size_t i = 0; i < X.num_rows(); ++i) {
+        const auto own = std::span(together).subspan(i * num_nodes, num_nodes);
+        EXPECT_TRUE(std::ranges::equal(own, scores_of_row(predictor, X, i))) << width << ' ' << i;
+      }
+    }
+  }
+}
+
 TEST(LinearPredictor, top_is_sorted_and_leaves_out_labels_never_predicted) {
   const LinearPredictor predictor(small_tree_parts());
   Executor executor(1);

@@ -50,6 +50,34 @@ TEST(TensorParts, records_read_back_equal) {
   EXPECT_FALSE(load_records(TensorMap()).has_value());
 }
 
+RecordFeatures with_vector() {
+  RecordFields fields;
+  fields.numeric = {{1, 2}};
+  fields.vector_widths = {2, 1};
+  fields.vectors = {1, 2, 3, 4, 5, 6};
+  TfidfOptions options;
+  options.vector_share = 0.25;
+  return RecordFeatures::fit(fields, {.numeric = {"n"}, .vectors = {"e", "f"}, .label = "l"},
+                             options);
+}
+
+TEST(TensorParts, records_with_a_vector_read_back_equal_or_are_refused) {
+  const RecordFeatures saved = with_vector();
+  TensorMap tensors;
+  save_records(tensors, saved);
+  const auto loaded = load_records(tensors);
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->selection, saved.selection);
+  EXPECT_EQ(loaded->vector_widths, saved.vector_widths);
+  EXPECT_EQ(loaded->vector_share, 0.25);
+  RecordFeatures broken = saved;
+  broken.vector_widths = {3};
+  EXPECT_THAT(message_after(broken), HasSubstr("1 lengths of vectors do not fit"));
+  broken = saved;
+  broken.vector_share = 0;
+  EXPECT_THAT(message_after(broken), HasSubstr("have the share 0, but must be in (0, 1)"));
+}
+
 TEST(TensorParts, alternative_ids_of_labels_read_back_or_are_refused) {
   LabelCodec saved({"cat", "fish"});
   saved.add_alternative("tomcat", 0);
