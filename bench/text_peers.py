@@ -74,6 +74,11 @@ def of_margrove(X: Any, Y: Any, X_test: Any) -> Ranking:
 
 
 def of_linear_svc(X: Any, Y: Any, X_test: Any) -> Ranking:
+    X, X_test = (
+        sp.csr_array((part.data, part.indices.astype(np.int32), part.indptr.astype(np.int32)),
+                     shape=part.shape)
+        for part in (X, X_test)
+    )  # fmt: skip
     return best(OneVsRestClassifier(LinearSVC()).fit(X, Y).decision_function(X_test))
 
 
