@@ -331,6 +331,7 @@ class FlatLogisticRegression(Continued):
     _several_labels = True
     _logistic = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
