@@ -79,7 +79,7 @@ def of_linear_svc(X: Any, Y: Any, X_test: Any) -> Ranking:
                      shape=part.shape)
         for part in (X, X_test)
     )  # fmt: skip
-    return best(OneVsRestClassifier(LinearSVC()).fit(X, Y).decision_function(X_test))
+    return best(OneVsRestClassifier(LinearSVC()).fit(X, Y.astype(int)).decision_function(X_test))
 
 
 def of_annif_tfidf(X: Any, Y: Any, X_test: Any) -> Ranking:
