@@ -147,8 +147,9 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
 }
 
 /// The options of terms with those chosen; for each candidate its n-grams of words and characters,
-/// its score and whether it is chosen; and the seconds.
-nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
+/// its score and whether it is chosen; and the seconds. None where nothing asks for a search: with
+/// no method it is one for an automatic choice.
+std::optional<nb::tuple> search_terms(const GivenRows& rows, const Sets& labels,
                        const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
                        const std::string& method, const std::map<std::string, std::string>& options,
                        const std::string& metric, const std::optional<Vector<double>>& row_weights,
@@ -173,6 +174,7 @@ nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     search = reporter.train([&] {
       if (method.empty()) {
+        given = with_searched_terms(given, raw);
         return margrove::search_terms(raw, known, given, metric, executor, control);
       }
       return margrove::search_terms(find_method(method),
@@ -183,8 +185,9 @@ nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
     seconds = control.seconds();
   }
   reporter.rethrow();
+  if (!search) return std::nullopt;
   nb::list measured;
-  const TuningResult& result = search.value().measured;
+  const TuningResult& result = search->measured;
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     const OptionValues& values = result.points[p].values;
     measured.append(nb::make_tuple(values[0].second, values[1].second, result.points[p].mean,

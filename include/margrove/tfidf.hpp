@@ -75,8 +75,9 @@ struct TextTerms {
   };
 
   /// Who says which lengths of n-grams are terms. given: the options. automatic: a search on
-  /// held-out rows with labels.
-  enum class Choice : std::uint8_t { given, automatic };
+  /// held-out rows with labels. by_default: such a search where a method or its options are
+  /// searched for, too, and the lengths are at their defaults; otherwise the options.
+  enum class Choice : std::uint8_t { by_default, automatic, given };
 
   Lengths words{1, 1};
   Lengths characters{0, 0};
@@ -111,7 +112,8 @@ inline constexpr auto kEnumNames<TextTerms::Casing> = std::array{
     EnumName{TextTerms::Casing::turkish, "turkish"}};
 template <>
 inline constexpr auto kEnumNames<TextTerms::Choice> = std::array{
-    EnumName{TextTerms::Choice::given, "given"}, EnumName{TextTerms::Choice::automatic, "auto"}};
+    EnumName{TextTerms::Choice::by_default, "default"},
+    EnumName{TextTerms::Choice::automatic, "auto"}, EnumName{TextTerms::Choice::given, "given"}};
 
 struct TfidfOptions {
   int min_document_frequency = 1;
@@ -119,7 +121,7 @@ struct TfidfOptions {
   double max_document_share = 1;
   int max_terms = 0;
   bool sublinear_tf = true;
-  TextTerms::Choice terms = TextTerms::Choice::given;
+  TextTerms::Choice terms = TextTerms::Choice::by_default;
   TextTerms::Lengths word_ngrams{1, 2};
   TextTerms::Lengths char_ngrams{4, 4};
   TextTerms::NormalForm normal_form = TextTerms::NormalForm::nfc;
@@ -154,7 +156,8 @@ struct TfidfOptions {
               "text, tfidf: weight 1 + ln t instead of t for a term that occurs t times"),
         field("terms", &O::terms,
               "text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: "
-              "words, pairs of words, runs of characters, or both; given: they are as they are"),
+              "words, pairs of words, runs of characters, or both; given: they are as they are; "
+              "default: auto where `auto` and `tune` are given neither of them, otherwise given"),
         field("word_ngrams", &O::word_ngrams,
               "text: the terms are runs of so many words: N, FIRST-LAST, or none"),
         field("char_ngrams", &O::char_ngrams,

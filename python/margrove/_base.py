@@ -78,6 +78,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
+    _searches_terms: ClassVar[bool] = False  # where the option terms is at its default
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # Set by __init__ of every subclass, in addition to the options of its method.
@@ -123,8 +124,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. A list, array
         or column of texts becomes weights of terms, by `text_features`, as with `margrove train
-        --text`; with TextFeatures(terms="auto") a search on held-out rows chooses the terms, and
-        `terms_` has its candidates. If the parameters text, numeric, categorical or vector_columns
+        --text`; with TextFeatures(terms="auto"), and by default in AutoClassifier, a search on
+        held-out rows chooses the terms, and `terms_` has its candidates. If the parameters text, numeric, categorical or vector_columns
         name columns: a frame of pandas, Polars or PyArrow, a dict of columns or a list of dicts. y:
         one label per row or, if the method takes several, a 0/1 matrix (dense or sparse) or a
         sequence of sets; None if `path` names the labels.

@@ -12,7 +12,7 @@ from margrove import _core
 from margrove._labels import Targets, targets_of_paths
 from margrove._options import option_text
 from margrove._records import Texts, columns_of, num_rows_of, records_of, text_of, texts_of
-from margrove._text import searches_terms, term_options, warn_of_empty
+from margrove._text import term_options, warn_of_empty
 from margrove._types import Csr, TermOptions
 
 MOST_COUNTED = 100  # times that a column of text may count, as in the program
@@ -149,16 +149,15 @@ class TextRows(SourceRows):
         return {"texts": self.features}
 
 
-# Chooses the options of terms, of which option terms is auto, for these rows.
-ChooseTerms = Callable[[_core.Rows, TermOptions], TermOptions]
+# Chooses the options of terms, where a search is to do so, for the rows that the function makes.
+ChooseTerms = Callable[[Callable[[], _core.Rows], TermOptions], TermOptions]
 
 
 def text_rows(X: Any, text_features: Any, choose: ChooseTerms) -> tuple[TextRows, Csr]:
     """The texts of X, and the weights of their terms. text_features: as of record_rows()."""
     texts = texts_of(X)
     options = term_options(text_features)
-    if searches_terms(options):
-        options = choose(_core.Rows(texts), options)
+    options = choose(lambda: _core.Rows(texts), options)
     features, weights = _core.FittedText.fit_and_apply(texts, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=5)
     return TextRows(*options, texts, features), weights
@@ -217,8 +216,8 @@ def record_rows(
             text=text, numeric=numeric, categorical=categorical, vectors=vectors
         )
     records = records_of(X, *selection.features)
-    if searches_terms(options):
-        options = choose(_core.Rows(records, selection), options)
+    if selection.text:
+        options = choose(lambda: _core.Rows(records, selection), options)
     features, numbers = _core.FittedRecords.fit_and_apply(records, selection, *options)
     warn_of_empty(features.num_rows_without_terms, stacklevel=4)
     return RecordRows(*options, records, selection, features), numbers

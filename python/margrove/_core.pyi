@@ -322,7 +322,7 @@ def search_terms(
     text_options: Sequence[tuple[str, str]],
     stop_words: Sequence[str],
     unlabelled: str,
-) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float]: ...
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float] | None: ...
 def train(
     method: str,
     options: Mapping[str, str],

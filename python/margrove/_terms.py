@@ -1,5 +1,7 @@
 """The search for the terms of texts that TextFeatures(terms="auto") asks for."""
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from margrove import _core
 from margrove._class_weights import weigh_by_class
 from margrove._labels import Targets
 from margrove._progress import receiver
+from margrove._text import searches_terms
 from margrove._types import TermOptions
 
 
@@ -20,17 +23,22 @@ class TermSearch:
         self._targets = targets
         self._sample_weight = sample_weight
 
-    def __call__(self, rows: _core.Rows, options: TermOptions) -> TermOptions:
-        """The options with those that the search chooses; `terms_` of the estimator says how."""
+    def __call__(self, rows: Callable[[], _core.Rows], options: TermOptions) -> TermOptions:
+        """The options with those that the search chooses; `terms_` of the estimator says how.
+
+        As they are where no search is asked for.
+        """
         estimator = self._estimator
+        if not searches_terms(options, by_default=estimator._searches_terms):
+            return options
         targets = self._targets.meant(estimator.unlabelled)
         targets, hierarchy = targets.in_hierarchy(estimator.hierarchy)
         names = [str(label) for label in targets.classes]
         method, of_method, metric = estimator._measuring()
         values, stop_words = options
         with receiver(estimator.progress) as callback:
-            chosen, measured, seconds = _core.search_terms(
-                rows,
+            found = _core.search_terms(
+                rows(),
                 labels=targets.to_core(),
                 names=names,
                 hierarchy=estimator._graph(hierarchy, names),
@@ -45,6 +53,16 @@ class TermSearch:
                 text_options=values,
                 stop_words=stop_words,
                 unlabelled=estimator.unlabelled,
+            )
+        if found is None:
+            return options
+        chosen, measured, seconds = found
+        if not measured:
+            warnings.warn(
+                "the search for terms did not end in its share of the time; the terms are the "
+                "default ones",
+                UserWarning,
+                stacklevel=6,
             )
         estimator.terms_ = [
             {"word_ngrams": words, "char_ngrams": characters, "score": score, "chosen": is_chosen}

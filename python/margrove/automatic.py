@@ -74,11 +74,12 @@ class AutoClassifier(Classifier):
     metric_ : str
         the metric
     terms_ : list of dict
-        with TextFeatures(terms="auto"), one per kind of terms: word_ngrams, char_ngrams, score on
-        held-out rows, chosen
+        where a search chose the terms of texts, one per kind of terms: word_ngrams, char_ngrams,
+        score on held-out rows, chosen
     """
 
     _several_labels = True
+    _searches_terms = True
     calibration = 0.0
 
     candidates_: list[dict[str, Any]]

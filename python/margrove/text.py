@@ -31,9 +31,10 @@ class TextFeatures(TextTransformer):
         first by bytes; 0: all [>= 0]
     sublinear_tf : bool, default True
         text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
-    terms : str, default "given"
+    terms : str, default "default"
         text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: words,
-        pairs of words, runs of characters, or both; given: they are as they are [given | auto]
+        pairs of words, runs of characters, or both; given: they are as they are; default: auto
+        where `auto` and `tune` are given neither of them, otherwise given [default | auto | given]
     word_ngrams : str | tuple[int, int], default "1-2"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
     char_ngrams : str | tuple[int, int], default "4"
@@ -80,7 +81,7 @@ class TextFeatures(TextTransformer):
         max_document_share: float = 1.0,
         max_terms: int = 0,
         sublinear_tf: bool = True,
-        terms: str = "given",
+        terms: str = "default",
         word_ngrams: str | tuple[int, int] = "1-2",
         char_ngrams: str | tuple[int, int] = "4",
         normal_form: str = "nfc",

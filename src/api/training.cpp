@@ -77,16 +77,25 @@ class Training {
   Executor& executor() { return executor_; }
   RunControl& control() { return control_; }
   /// The options of the data, whose terms the method with these options may choose.
+  PreprocessingOptions preprocessing(const Method& method, const OptionValues& values) {
+    return preprocessing(method, values, preprocessing_of(data_), "");
+  }
+  /// The same for a search for options of the method.
   PreprocessingOptions preprocessing(const Method& method, const OptionValues& values,
-                                     const std::string& metric = {}) {
-    PreprocessingOptions given = preprocessing_of(data_);
+                                     const std::vector<OptionValues>& grid,
+                                     const std::string& metric) {
+    return preprocessing(method, values,
+                         with_searched_terms(preprocessing_of(data_), data_.rows, grid), metric);
+  }
+  PreprocessingOptions preprocessing(const Method& method, const OptionValues& values,
+                                     PreprocessingOptions given, const std::string& metric) {
     auto search = search_terms(method, values, data_.rows, hierarchy(), given, data_.row_weights,
                                metric, executor_, control_);
     return search ? std::move(search->preprocessing) : std::move(given);
   }
   /// The same before a method is chosen.
   PreprocessingOptions preprocessing(const AutomaticOptions& options) {
-    PreprocessingOptions given = preprocessing_of(data_);
+    PreprocessingOptions given = with_searched_terms(preprocessing_of(data_), data_.rows);
     auto search = search_terms(data_.rows, hierarchy(), given, options.metric, executor_, control_);
     return search ? std::move(search->preprocessing) : std::move(given);
   }
@@ -190,7 +199,8 @@ Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& opt
   OptionValues values = without_grid(given, grid);
   const auto run = start(method, values);
   Training training(std::move(data), executor, control);
-  const PreprocessingOptions preprocessing = training.preprocessing(method, given, options.metric);
+  const PreprocessingOptions preprocessing = 
+      training.preprocessing(method, given, grid, options.metric);
   TuningResult result =
       search_rows(method, values, training.rows(), training.hierarchy(),
                   preprocessing_for(method, run->options(), preprocessing),

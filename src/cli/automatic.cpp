@@ -137,7 +137,7 @@ class Auto final : public Command {
     control.run().limit_memory(1e9 * run.memory_limit);
     Executor executor(run.threads);
     DataArguments::Data data = arguments_.read(control, run.strict);
-    const PreprocessingOptions given = arguments_.preprocessing();
+    const PreprocessingOptions given = with_searched_terms(arguments_.preprocessing(), data.raw);
     const auto search = search_terms(data.raw, data.hierarchy_or_null(), given, options.metric,
                                      executor, control.run());
     const ChosenTerms terms = print_terms(search, given, control);

@@ -88,7 +88,17 @@ PreprocessingOptions DataArguments::preprocessing() {
   require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
                          ", but option text says that rows are documents");
   options.text |= is_text;
-  check_terms(options);
+  const auto given = [&](std::string_view name) {
+    return std::ranges::any_of(
+        named_, [&](const auto* each) { return each->get_name() == name && each->count() > 0; });
+  };
+  for (const std::string name : {"word-ngrams", "char-ngrams"}) {
+    if (!given("--" + name)) continue;
+    require<InvalidOption>(options.terms != TextTerms::Choice::automatic,
+                           "option terms is auto, which chooses ", name, ", but option ", name,
+                           " is given, too");
+    options.terms = TextTerms::Choice::given;
+  }
   // One process for all trials.
   if (options.vectors != "none") {
     options.encoder = std::make_shared<ProcessEncoder>(options.vectors);

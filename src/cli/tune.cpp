@@ -87,7 +87,9 @@ class Tune final : public Command {
     TrainingArguments::Data data = arguments_.read(control, options.strict);
     const Method& method = arguments_.method();
     const OptionValues fixed = arguments_.method_options();
-    const PreprocessingOptions given = arguments_.preprocessing();
+    const PreprocessingOptions given =
+        with_searched_terms(arguments_.preprocessing(), data.raw,
+                            grid_of(tuning, method, arguments_.start()->options()));
     const ChosenTerms terms =
         print_terms(search_terms(method, fixed, data.raw, data.hierarchy_or_null(), given, {},
                                  tuning_.parse().metric, executor, control.run()),

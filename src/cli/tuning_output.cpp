@@ -28,11 +28,15 @@ ChosenTerms print_terms(const std::optional<TermSearch>& search, const Preproces
                         CommandControl& control) {
   if (!search) return {given};
   control.end_progress();
-  print_grid(search->measured, search->metric);
+  const bool is_finished = !search->measured.points.empty();
+  if (is_finished) print_grid(search->measured, search->metric);
   const PreprocessingOptions& chosen = search->preprocessing;
   const double seconds = control.run().seconds();
-  std::cout << fmt::format("terms\tword-ngrams {}, char-ngrams {}\nseconds_terms\t{:.2f}\n",
-                           chosen.word_ngrams.to_text(), chosen.char_ngrams.to_text(), seconds);
+  std::cout << fmt::format(
+      "terms\tword-ngrams {}, char-ngrams {}{}\nseconds_terms\t{:.2f}\n",
+      chosen.word_ngrams.to_text(), chosen.char_ngrams.to_text(),
+      is_finished ? "" : ", the default: their search did not end in its share of the time",
+      seconds);
   return {chosen, seconds};
 }
 

@@ -19,7 +19,7 @@ void check_tfidf(const TfidfOptions& options) {
   require<InvalidOption>(
       !options.word_ngrams.is_none() || !options.char_ngrams.is_none(),
       "options word_ngrams and char_ngrams: both are none, but one must give the terms");
-  require<InvalidOption>(options.terms == TextTerms::Choice::given,
+  require<InvalidOption>(options.terms != TextTerms::Choice::automatic,
                          "option terms is auto, but nothing is trained here on rows with labels, "
                          "which a search for terms needs; give word_ngrams and char_ngrams");
   const TfidfOptions defaults;

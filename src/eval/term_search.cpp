@@ -36,6 +36,24 @@ std::vector<OptionValues> points_of_terms() {
   return points;
 }
 
+struct GivenLength {
+  std::string_view name, where;
+};
+
+/// A length of n-grams that is not at its default, or in the grid.
+std::optional<GivenLength> given_length(const TfidfOptions& options,
+                                        std::span<const OptionValues> grid) {
+  const TfidfOptions defaults;
+  if (options.word_ngrams != defaults.word_ngrams) return GivenLength{"word_ngrams", ""};
+  if (options.char_ngrams != defaults.char_ngrams) return GivenLength{"char_ngrams", ""};
+  for (const OptionValues& point : grid) {
+    for (const auto& [name, value] : point) {
+      if (name == "word_ngrams" || name == "char_ngrams") return GivenLength{name, ", in the grid"};
+    }
+  }
+  return std::nullopt;
+}
+
 std::size_t first_near_best(const TuningResult& result, std::string_view metric) {
   const double best = result.points[result.best].mean;
   const auto is_near = [&](const GridPoint& point) {
@@ -48,20 +66,22 @@ std::size_t first_near_best(const TuningResult& result, std::string_view metric)
 
 }  // namespace
 
-void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid) {
-  if (options.terms == TextTerms::Choice::given) return;
-  const TfidfOptions defaults;
-  const auto refuse = [](std::string_view name, std::string_view where) {
-    throw InvalidOption(concat("option terms is auto, which chooses ", name, ", but option ", name,
-                               " is given, too", where));
-  };
-  if (options.word_ngrams != defaults.word_ngrams) refuse("word_ngrams", "");
-  if (options.char_ngrams != defaults.char_ngrams) refuse("char_ngrams", "");
-  for (const OptionValues& point : grid) {
-    for (const auto& [name, value] : point) {
-      if (name == "word_ngrams" || name == "char_ngrams") refuse(name, ", in the grid");
-    }
+PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
+                                         std::span<const OptionValues> grid) {
+  const bool is_default = options.terms == TextTerms::Choice::by_default;
+  const bool can_search = !raw.texts().empty() && raw.num_rows() > 1;
+  if (is_default && can_search && !given_length(options, grid)) {
+    options.terms = TextTerms::Choice::automatic;
   }
+  return options;
+}
+
+void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid) {
+  if (options.terms != TextTerms::Choice::automatic) return;
+  const auto length = given_length(options, grid);
+  if (!length) return;
+  throw InvalidOption(concat("option terms is auto, which chooses ", length->name, ", but option ",
+                             length->name, " is given, too", length->where));
 }
 
 std::optional<TermSearch> search_terms(const Method& method, const OptionValues& fixed,
@@ -70,7 +90,7 @@ std::optional<TermSearch> search_terms(const Method& method, const OptionValues&
                                        std::span<const double> row_weights,
                                        const std::string& metric, Executor& executor,
                                        RunControl& control) {
-  if (preprocessing.terms == TextTerms::Choice::given) return std::nullopt;
+  if (preprocessing.terms != TextTerms::Choice::automatic) return std::nullopt;
   check_terms(preprocessing);
   require<InvalidOption>(!raw.texts().empty(), "option terms is auto, but the rows have no texts");
   TermSearch search{preprocessing, metric, {}};
@@ -96,8 +116,19 @@ std::optional<TermSearch> search_terms(const Examples& raw, const Hierarchy* hie
                                        const PreprocessingOptions& preprocessing,
                                        const std::string& metric, Executor& executor,
                                        RunControl& control) {
-  return search_terms(find_method("flat-svm"), {}, raw, hierarchy, preprocessing, {}, metric,
-                      executor, control);
+  constexpr double kShareOfTime = 0.2;
+  RunControl share(
+      control, [&](const Progress& progress) { return control.proceed(progress); },
+      kShareOfTime * control.seconds_left());
+  try {
+    return search_terms(find_method("flat-svm"), {}, raw, hierarchy, preprocessing, {}, metric,
+                        executor, share);
+  } catch (const OutOfTimeLimit&) {
+    if (!control.proceed()) throw;
+  }
+  TermSearch unfinished{preprocessing, metric, {}};
+  unfinished.preprocessing.terms = TextTerms::Choice::given;
+  return unfinished;
 }
 
 }  // namespace margrove

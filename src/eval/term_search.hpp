@@ -12,8 +12,15 @@ namespace margrove {
 struct TermSearch {
   PreprocessingOptions preprocessing;  // with the chosen terms
   std::string metric;
-  TuningResult measured;  // the candidates, cheapest first; `best` is the chosen one
+  /// The candidates, cheapest first; `best` is the chosen one. No points: the search did not end in
+  /// its share of the time, and the terms are the default ones.
+  TuningResult measured;
 };
+
+/// The options for a search for a method or for its options: terms is auto where it is at its
+/// default, neither the options nor the grid give lengths of n-grams, and there are rows with texts.
+PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
+                                         std::span<const OptionValues> grid = {});
 
 /// Throws InvalidOption where option terms is auto, but other options or the grid give terms, too.
 void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid = {});
@@ -29,7 +36,8 @@ std::optional<TermSearch> search_terms(const Method& method, const OptionValues&
                                        std::span<const double> row_weights,
                                        const std::string& metric, Executor& executor,
                                        RunControl& control);
-/// The same where the method is not known yet: by flat-svm with its default options.
+/// The same where the method is not known yet: by flat-svm with its default options, in a fifth of
+/// the time at most.
 std::optional<TermSearch> search_terms(const Examples& raw, const Hierarchy* hierarchy,
                                        const PreprocessingOptions& preprocessing,
                                        const std::string& metric, Executor& executor,

@@ -163,6 +163,20 @@ class Terms(CliTest):
         self.assertIn(" ".join(terms), again[1])
         self.same_model(*again[1].replace("--text ", "").split())
 
+    def test_tune_and_auto_search_by_default(self) -> None:
+        for command in (["auto"], ["tune", "--method", "flat-svm", "--grid", "C=0.1,1"]):
+            asked = self.chosen_by(*command)[1]
+            out, _ = self.run_program(*command, "--text", "--quiet", "texts", "same")
+            self.assertEqual(self.read("same"), self.read("model"))
+            self.assertEqual(out.splitlines()[:7], asked.splitlines()[:7])
+            # Lengths that are given stay, even where they are the default ones.
+            for given in (["--terms", "given"], ["--word-ngrams", "1-2"], ["--char-ngrams", "4"]):
+                out, _ = self.run_program(*command, *given, "--text", "--quiet", "texts", "same")
+                self.assertNotIn("seconds_terms", out)
+        out, _ = self.run_program("tune", "--method", "flat-svm", "--grid", "char-ngrams=none,4",
+                                  "--text", "--quiet", "texts", "same")  # fmt: skip
+        self.assertNotIn("seconds_terms", out)
+
     def test_shards_are_of_the_chosen_terms(self) -> None:
         out, _ = self.run_program("plan-shards", "--method", "flat-svm", "--text", "--terms",
                                   "auto", "--quiet", "texts", "work")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import NHSVC, AutoClassifier, FlatSVC, TextFeatures
+from margrove import NHSVC, AutoClassifier, FlatSVC, TextFeatures, _core
 from sklearn.base import clone
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
@@ -36,7 +36,7 @@ def test_terms_are_those_of_the_best_candidate(estimator: Any) -> None:
     assert characters != "none"
     best = max(each["score"] for each in searched.terms_)
     assert searched.terms_[0]["score"] <= 0.5 < best
-    terms = TextFeatures(word_ngrams=words, char_ngrams=characters)
+    terms = TextFeatures(terms="given", word_ngrams=words, char_ngrams=characters)
     given = clone(estimator).set_params(text_features=terms).fit(TEXTS, LABELS)
     assert not hasattr(given, "terms_")
     np.testing.assert_array_equal(searched.decision_function(TEXTS), given.decision_function(TEXTS))
@@ -61,6 +61,38 @@ def test_the_choice_is_that_of_the_program(tmp_path: Path) -> None:
     assert chosen(model) == match.groups()
     model.save(tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_an_automatic_choice_searches_by_default() -> None:
+    estimator = AutoClassifier(time_limit_seconds=None)
+    searched = clone(estimator).set_params(text_features=TextFeatures(terms="auto"))
+    asked = searched.fit(TEXTS, LABELS).decision_function(TEXTS)
+    for terms in (None, TextFeatures()):
+        model = clone(estimator).set_params(text_features=terms).fit(TEXTS, LABELS)
+        assert model.terms_ == searched.terms_
+        np.testing.assert_array_equal(model.decision_function(TEXTS), asked)
+    for terms in (TextFeatures(terms="given"), TextFeatures(word_ngrams=1)):
+        model = clone(estimator).set_params(text_features=terms).fit(TEXTS, LABELS)
+        assert not hasattr(model, "terms_")
+    with pytest.raises(ValueError, match="X has 1 sample, but must have at least 2"):
+        clone(estimator).fit(TEXTS[:1], LABELS[:1])
+    numbers = clone(estimator).fit(np.eye(16, dtype=np.float32), LABELS)
+    assert not hasattr(numbers, "terms_")
+
+
+def test_a_search_that_does_not_end_in_its_share_of_the_time_leaves_the_default_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = _core.search_terms
+
+    def unfinished(*args: Any, **options: Any) -> Any:
+        chosen, _, seconds = real(*args, **options)
+        return chosen, [], seconds
+
+    monkeypatch.setattr(_core, "search_terms", unfinished)
+    with pytest.warns(UserWarning, match="the search for terms did not end in its share"):
+        model = AutoClassifier(time_limit_seconds=None).fit(TEXTS, LABELS)
+    assert model.terms_ == []
 
 
 def test_columns_of_frames_are_searched() -> None:

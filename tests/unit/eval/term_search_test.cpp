@@ -193,7 +193,8 @@ TEST(TermSearch, the_time_limit_and_an_interruption_end_it) {
   const Examples raw = texts_with_words(300, 0);
   Executor executor(1);
   const auto search = [&](RunControl& control) {
-    search_terms(raw, nullptr, automatic_terms(), "", executor, control);
+    search_terms(find_method("flat-svm"), {}, raw, nullptr, automatic_terms(), {}, "", executor,
+                 control);
   };
   RunControl late(nullptr, 0.05, &testing_clock::counted_seconds);
   EXPECT_THROW(search(late), OutOfTimeLimit);
@@ -201,6 +202,48 @@ TEST(TermSearch, the_time_limit_and_an_interruption_end_it) {
   RunControl interrupted([&](const Progress&) { return ++reports < 8; });
   EXPECT_THROW(search(interrupted), OutOfTimeLimit);
   EXPECT_EQ(interrupted.stop_reason(), Stop::interrupted);
+}
+
+TEST(TermSearch, before_a_method_is_chosen_it_takes_a_share_of_the_time) {
+  const Examples raw = texts_with_words(300, 0);
+  Executor executor(1);
+  const auto search = [&](RunControl& control) {
+    return search_terms(raw, nullptr, automatic_terms(), "", executor, control);
+  };
+  constexpr double kLimit = 0.5;  // 500 questions for the time, of which 100 are for the search
+  RunControl short_of_time(nullptr, kLimit, &testing_clock::counted_seconds);
+  const TermSearch unfinished = search(short_of_time).value();
+  EXPECT_TRUE(unfinished.measured.points.empty());
+  EXPECT_EQ(lengths_of(unfinished), "1-2 4");
+  EXPECT_EQ(unfinished.preprocessing.terms, TextTerms::Choice::given);
+  EXPECT_GT(short_of_time.seconds_left(), kLimit / 2);
+  RunControl over(nullptr, 0, &testing_clock::counted_seconds);
+  EXPECT_THROW(search(over), OutOfTimeLimit);
+  int reports = 0;
+  RunControl interrupted([&](const Progress&) { return ++reports < 8; });
+  EXPECT_THROW(search(interrupted), OutOfTimeLimit);
+}
+
+TEST(TermSearch, is_the_default_of_searches_where_nothing_says_otherwise) {
+  const auto asks = [](const PreprocessingOptions& options, const Examples& raw,
+                       const std::vector<OptionValues>& grid = {}) {
+    return with_searched_terms(options, raw, grid).terms == TextTerms::Choice::automatic;
+  };
+  const Examples texts = texts_with_ends();
+  EXPECT_TRUE(asks({}, texts));
+  EXPECT_TRUE(asks({}, texts, {{{"C", "1"}}}));
+  EXPECT_FALSE(asks({}, texts, {{{"C", "1"}, {"char_ngrams", "3"}}}));
+  PreprocessingOptions words, given;
+  words.word_ngrams = {1, 1};
+  given.terms = TextTerms::Choice::given;
+  EXPECT_FALSE(asks(words, texts));
+  EXPECT_FALSE(asks(given, texts));
+  Examples numbers;
+  numbers.X = CsrMatrix(1);
+  EXPECT_FALSE(asks({}, numbers));
+  Examples single = no_texts_yet({"a"});
+  add_row(single, "a text", 0);
+  EXPECT_FALSE(asks({}, single));  // nothing can be held out
 }
 
 }  // namespace
