@@ -46,9 +46,11 @@ void TextArgument::add_texts(const nb::object& given) {
     Py_ssize_t size = 0;
     const char* bytes =
         PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
-    if (bytes == nullptr) PyErr_Clear();  // of a surrogate
-    require(bytes != nullptr, "X: row ", views_.size(), " is ", nb::repr(text).c_str(),
-            ", but must be a text of Unicode characters");
+    if (bytes == nullptr) {  // a surrogate; the text of the error is made only here, as it is slow
+      PyErr_Clear();
+      throw InvalidInput(concat("X: row ", views_.size(), " is ", nb::repr(text).c_str(),
+                                ", but must be a text of Unicode characters"));
+    }
     views_.emplace_back(bytes, static_cast<std::size_t>(size));
   }
 }

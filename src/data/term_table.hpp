@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,37 @@ struct Term {
   std::string name() const;
   static Term of_name(std::string_view name);
 };
+
+namespace detail {
+
+template <class Number>
+std::uint64_t load(const char* bytes) {
+  Number number;
+  std::memcpy(&number, bytes, sizeof(number));
+  return number;
+}
+
+/// At most eight bytes as a number: different ones for different bytes of the same size. The two
+/// loads may overlap.
+inline std::uint64_t pack(std::string_view bytes) {
+  const std::size_t size = bytes.size();
+  const char* const data = bytes.data();
+  if (size >= 4) {
+    return load<std::uint32_t>(data) | load<std::uint32_t>(data + size - 4) << ((size - 4) * 8);
+  }
+  if (size >= 2) {
+    return load<std::uint16_t>(data) | load<std::uint16_t>(data + size - 2) << ((size - 2) * 8);
+  }
+  return size == 1 ? load<std::uint8_t>(data) : 0;
+}
+
+inline std::uint64_t mix(std::uint64_t number) {
+  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;  // 2^64 / the golden ratio
+  number *= kMultiplier;
+  return (number ^ number >> 32U) * kMultiplier;
+}
+
+}  // namespace detail
 
 /// A term of at most eight bytes, as most runs of characters are, lies in its slot, so that it is
 /// found with one access to memory. The bytes of longer ones lie one after the other in a text. At
@@ -65,7 +97,9 @@ class TermTable {
   }
   /// The slot of the term, or the free slot where it belongs.
   std::size_t place_of(std::uint64_t key, const Term& term) const;
-  std::size_t first_place(std::uint64_t key, std::uint32_t kind) const;
+  std::size_t first_place(std::uint64_t key, std::uint32_t kind) const {
+    return static_cast<std::size_t>(detail::mix(key ^ (std::uint64_t{kind} << 56U)) >> shift_);
+  }
   void grow();
 
   std::vector<Slot> slots_;  // a power of 2
@@ -73,6 +107,36 @@ class TermTable {
   std::vector<Bytes> terms_;
   std::string text_;
 };
+
+// These are done for each term of each text, and so are inline.
+
+inline std::uint64_t TermTable::key_of(const Term& term) {
+  std::string_view bytes = term.characters;
+  if (bytes.size() <= kInline) return detail::pack(bytes);
+  std::uint64_t hash = bytes.size();
+  for (; bytes.size() > kInline; bytes.remove_prefix(kInline)) {
+    hash = detail::mix(hash ^ detail::load<std::uint64_t>(bytes.data()));
+  }
+  return detail::mix(hash ^ detail::pack(bytes));
+}
+
+inline Term TermTable::term(std::uint32_t number) const {
+  const auto [begin, kind] = terms_[number];
+  return {std::string_view(text_).substr(begin, kind / 2), kind % 2 == 1};
+}
+
+inline std::size_t TermTable::place_of(std::uint64_t key, const Term& term) const {
+  const std::uint32_t kind = kind_of(term);
+  const std::size_t last = slots_.size() - 1;
+  std::size_t place = first_place(key, kind);
+  for (;; place = (place + 1) & last) {
+    const Slot& slot = slots_[place];
+    if (slot.number == kNone) return place;
+    if (slot.key != key || slot.kind != kind) continue;
+    if (term.characters.size() <= kInline) return place;
+    if (this->term(slot.number).characters == term.characters) return place;
+  }
+}
 
 /// Calls visit(term, key) a few steps after the terms come, while memory fetches their slots of a
 /// table.

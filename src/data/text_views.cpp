@@ -47,10 +47,13 @@ class ColumnOfTerm {
     for (const std::string_view document : documents) num_bytes += document.size();
     if (num_bytes < fitted.idf.size()) return;
     table_ = TermTable(fitted.idf.size());
+    DelayedTerms delayed(
+        table_, [&](const Term& term, std::uint64_t key) { table_.find_or_add(term, key); });
     for (const std::string& name : fitted.vocabulary) {
       meter.add();
-      table_.find_or_add(Term::of_name(name));
+      delayed.add(Term::of_name(name));
     }
+    delayed.finish();
     for (const std::uint32_t hash : fitted.hashes) {
       meter.add();
       table_.find_or_add(bytes_of(hash));
@@ -93,6 +96,12 @@ std::uint64_t prefix_of(const Term& term) {
     ++size;
   }
   return size == 0 ? 0 : prefix << (sizeof(prefix) - size) * 8;
+}
+
+/// The order of the terms' names, which are made only where an apostrophe may decide.
+bool is_before(const Term& a, const Term& b) {
+  if (a.is_run || b.is_run) return a.name() < b.name();
+  return a.characters < b.characters;
 }
 
 /// Whether a term is of several words or of characters.
@@ -173,7 +182,7 @@ std::vector<std::uint32_t> keep_terms(const CountedTerms& terms, std::size_t num
             places,
             [&](const Place& a, const Place& b) {
               if (a.prefix != b.prefix || !has_names) return a.prefix < b.prefix;
-              return terms.table.term(a.number).name() < terms.table.term(b.number).name();
+              return is_before(terms.table.term(a.number), terms.table.term(b.number));
             },
             meter);
         std::ranges::transform(places, numbers.begin(), &Place::number);
