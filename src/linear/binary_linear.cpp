@@ -20,6 +20,12 @@ void dense_add_scaled(double a, const float* x, double* v, std::size_t size) {
   for (std::size_t j = 0; j < size; ++j) v[j] += a * x[j];
 }
 
+MARGROVE_MULTIVERSION
+void dense_add_scaled(double a, const float* x, float* v, std::size_t size) {
+#pragma omp simd
+  for (std::size_t j = 0; j < size; ++j) v[j] += static_cast<float>(a * x[j]);
+}
+
 }  // namespace detail
 
 BinaryFit solve_binary(const BinaryProblem& problem, PointLossKind loss,

@@ -16,6 +16,7 @@ namespace margrove {
 /// regularised towards the prior p (zero for a flat classifier, the parent's weights in HR).
 struct BinaryProblem {
   CsrView X;
+  std::uint32_t tail = 0;                    // detail::dense_tail(X)
   std::span<const double> squared_norms;     // of X's rows
   std::span<const std::uint32_t> positives;  // rows with y = +1, ascending; the others are -1
   double C = 1.0;

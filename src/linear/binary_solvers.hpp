@@ -14,6 +14,7 @@ namespace margrove::detail {
 // For rows with an entry in every column.
 double dense_dot(const float* x, const double* v, std::size_t size);
 void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
+void dense_add_scaled(double a, const float* x, float* v, std::size_t size);
 
 /// x.v. Rows that have the last `tail` columns need no column numbers there.
 inline double dot(const SparseRow& x, std::span<const double> v, std::size_t tail = 0) {

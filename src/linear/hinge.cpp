@@ -21,7 +21,7 @@ BinaryFit solve_hinge(const BinaryProblem& problem, const BinaryOptions& options
     rows.push_back({i, static_cast<float>(signed_rows.sign(i)), signed_rows.cost(i),
                     signed_rows.prior_score(i), state.a[i]});
   }
-  DualDescent descent(problem.X, 0, problem.squared_norms, false, state.v);
+  DualDescent descent(problem.X, problem.tail, problem.squared_norms, false, state.v);
   descent.start(rows);
   Random random(options.seed);
   BinaryFit fit;

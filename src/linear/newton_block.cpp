@@ -62,7 +62,7 @@ class BlockNewton {
   void run() {
     if (problem_.constant_column != 0) start_at_base_rates();
     if (is_free()) set_one_sided();
-    score_rows(problem_.X, scratch_.weights, scratch_.scores);
+    score_rows(problem_.X, problem_.tail, scratch_.weights, scratch_.scores);
     primal_ =
         linearise(regularised(squared_norms(scratch_.weights), scratch_.weights), scratch_.scores);
     for (std::size_t l = 0; l < inputs_.size(); ++l) {
@@ -144,7 +144,7 @@ class BlockNewton {
     Lanes ones;
     std::fill_n(ones.at, kLanes, 1.0F);
     std::fill(system_.diagonal.begin(), system_.diagonal.end(), ones);
-    add_gradient(problem_.X, slopes_, curvatures_, gradient_, system_.diagonal);
+    add_gradient(problem_.X, problem_.tail, slopes_, curvatures_, gradient_, system_.diagonal);
     const LaneSums squared_gradient = add_weights(scratch_.weights, gradient_);
     for (std::size_t l = 0; l < kLanes; ++l) gaps_[l] = 0.5 * squared_gradient.at[l];
     if (is_free()) correct_for_intercept();
@@ -254,7 +254,7 @@ class BlockNewton {
       bool any = false;
       for (std::size_t l = 0; l < kLanes; ++l) any |= open(l);
       if (!any) break;
-      const LaneSums curved = multiply_curvature(problem_.X, curvatures_, system_);
+      const LaneSums curved = multiply_curvature(problem_.X, problem_.tail, curvatures_, system_);
       Lanes lengths{};
       for (std::size_t l = 0; l < kLanes; ++l) {
         if (!open(l)) continue;
@@ -278,7 +278,7 @@ class BlockNewton {
     std::fill_n(lengths.at, kLanes, 1.0F);
     for (int halvings = 0;; ++halvings) {
       const LaneSums squared_weights = move_along(scratch_.weights, lengths, system_, new_weights_);
-      score_rows(problem_.X, new_weights_, new_scores_);
+      score_rows(problem_.X, problem_.tail, new_weights_, new_scores_);
       const Sums objectives = linearise(regularised(squared_weights, new_weights_), new_scores_);
       bool accepted = true;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {

@@ -35,7 +35,7 @@ class NewtonCg {
     v_.resize(problem.X.num_columns(), 0.0);
     a_.assign(num_rows_, 0.0);
     for (std::uint32_t i = 0; i < num_rows_; ++i) {
-      f_[i] = rows_.prior_score(i) + dot(problem_.X.row(i), v_);
+      f_[i] = rows_.prior_score(i) + dot(problem_.X.row(i), v_, problem_.tail);
     }
     objective_ = objective(0.0);
   }
@@ -71,7 +71,9 @@ class NewtonCg {
 
   /// False when no step lowers the objective any more, because of rounding.
   bool line_search() {
-    for (std::uint32_t i = 0; i < num_rows_; ++i) f_step_[i] = dot(problem_.X.row(i), step_);
+    for (std::uint32_t i = 0; i < num_rows_; ++i) {
+      f_step_[i] = dot(problem_.X.row(i), step_, problem_.tail);
+    }
     const double slope = inner_product(gradient_, step_);
     const double v_step = inner_product(v_, step_);
     const double step_step = squared_norm(step_);
@@ -104,7 +106,7 @@ class NewtonCg {
     for (std::uint32_t i = 0; i < num_rows_; ++i) {
       if (curvature_[i] == 0) continue;
       const SparseRow x = problem_.X.row(i);
-      add_scaled(curvature_[i] * dot(x, direction), x, product);
+      add_scaled(curvature_[i] * dot(x, direction, problem_.tail), x, product, problem_.tail);
     }
   }
 

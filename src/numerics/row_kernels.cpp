@@ -62,6 +62,115 @@ __attribute__((always_inline)) inline void add_entries(const FeatureId* columns,
   std::swap(sums.even, sums.odd);  // so that the next entry goes to the other one
 }
 
+/// Rows whose last `tail` entries are those of the last columns, which are read without numbers.
+struct TailedRows {
+  TailedRows(const CsrView& X, std::uint32_t tail_of_X)
+      : pointers(X.row_pointers().data()),
+        columns(X.columns().data()),
+        values(X.values().data()),
+        tail(tail_of_X),
+        first(X.num_columns() - tail_of_X) {}
+  std::int64_t end(std::size_t i) const { return pointers[i + 1] - tail; }  // where the tail begins
+
+  const std::int64_t* pointers;
+  const FeatureId* columns;
+  const float* values;
+  std::uint32_t tail;
+  std::size_t first;  // column of the tail
+};
+
+// Rows with a tail are visited by fours, for which each column of the tail is read once. Sums have
+// the same bits as those of one row after the other.
+constexpr std::size_t kTogether = 4;
+
+// scores[m] = x.w for `kRows` rows
+template <std::size_t kRows, class Row>
+__attribute__((always_inline)) inline void score_together(const TailedRows& X, const Row* rows,
+                                                          const Vec* w, Vec* scores) {
+  RowSums sums[kRows];
+  const float* x[kRows];
+  for (std::size_t m = 0; m < kRows; ++m) {
+    const std::int64_t begin = X.pointers[rows[m]];
+    const std::int64_t end = X.end(rows[m]);
+    x[m] = X.values + end;
+    add_entries(X.columns + begin, X.values + begin, end - begin, w, sums[m]);
+  }
+  const Vec* const w_tail = w + X.first;
+  std::uint32_t j = 0;
+  for (; j + 1 < X.tail; j += 2) {
+    for (std::size_t m = 0; m < kRows; ++m) {
+      sums[m].even += x[m][j] * w_tail[j];
+      sums[m].odd += x[m][j + 1] * w_tail[j + 1];
+    }
+  }
+  for (std::size_t m = 0; m < kRows; ++m) {
+    if (j < X.tail) sums[m].even += x[m][j] * w_tail[j];
+    scores[m] = sums[m].even + sums[m].odd;
+  }
+}
+
+// The same for rows i, i + 1, ...
+template <std::size_t kRows>
+__attribute__((always_inline)) inline void score_next(const TailedRows& X, std::size_t i,
+                                                      const Vec* w, Vec* scores) {
+  std::size_t rows[kRows];
+  for (std::size_t m = 0; m < kRows; ++m) rows[m] = i + m;
+  score_together<kRows>(X, rows, w, scores);
+}
+
+// sums += x u of rows i, i + 1, ...
+template <std::size_t kRows>
+__attribute__((always_inline)) inline void add_next(const TailedRows& X, std::size_t i,
+                                                    const Vec* u, Vec* sums) {
+  const float* x[kRows];
+  for (std::size_t m = 0; m < kRows; ++m) {
+    const std::int64_t end = X.end(i + m);
+    x[m] = X.values + end;
+    for (std::int64_t k = X.pointers[i + m]; k < end; ++k) sums[X.columns[k]] += X.values[k] * u[m];
+  }
+  Vec* const of_tail = sums + X.first;
+  for (std::uint32_t j = 0; j < X.tail; ++j) {
+    Vec sum = of_tail[j];
+    for (std::size_t m = 0; m < kRows; ++m) sum += x[m][j] * u[m];
+    of_tail[j] = sum;
+  }
+}
+
+// gradient += x slope, diagonal += x^2 curvature
+__attribute__((always_inline)) inline void add_derivatives(float x, const Vec& slope,
+                                                           const Vec& curvature, Wide& gradient,
+                                                           Vec& diagonal) {
+  gradient += __builtin_convertvector(x * slope, Wide);
+  diagonal += x * x * curvature;
+}
+
+// The same for rows i, i + 1, ...
+template <std::size_t kRows>
+__attribute__((always_inline)) inline void add_derivatives_next(const TailedRows& X, std::size_t i,
+                                                                const Vec* slopes,
+                                                                const Vec* curvatures,
+                                                                Wide* gradient, Vec* diagonal) {
+  const float* x[kRows];
+  Vec slope[kRows], curvature[kRows];
+  for (std::size_t m = 0; m < kRows; ++m) {
+    const std::int64_t end = X.end(i + m);
+    x[m] = X.values + end;
+    slope[m] = slopes[i + m];
+    curvature[m] = curvatures[i + m];
+    for (std::int64_t k = X.pointers[i + m]; k < end; ++k) {
+      const FeatureId j = X.columns[k];
+      add_derivatives(X.values[k], slope[m], curvature[m], gradient[j], diagonal[j]);
+    }
+  }
+  for (std::uint32_t j = 0; j < X.tail; ++j) {
+    Wide g = gradient[X.first + j];
+    Vec d = diagonal[X.first + j];
+    for (std::size_t m = 0; m < kRows; ++m) add_derivatives(x[m][j], slope[m], curvature[m], g, d);
+    gradient[X.first + j] = g;
+    diagonal[X.first + j] = d;
+  }
+}
+
 }  // namespace
 
 std::uint32_t dense_tail(const CsrView& X) {
@@ -86,19 +195,17 @@ std::uint32_t dense_tail(const CsrView& X) {
 }
 
 MARGROVE_MULTIVERSION
-void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores) {
-  const std::int64_t* const pointers = X.row_pointers().data();
-  const FeatureId* const columns = X.columns().data();
-  const float* const values = X.values().data();
+void score_rows(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
+                std::span<Lanes> scores) {
+  const TailedRows rows(X, tail);
   const std::size_t num_rows = X.num_rows();
   const Vec* const w = reinterpret_cast<const Vec*>(W.data());
   Vec* const result = reinterpret_cast<Vec*>(scores.data());
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    RowSums sums;
-    add_entries(columns + pointers[i], values + pointers[i], pointers[i + 1] - pointers[i], w,
-                sums);
-    result[i] = sums.even + sums.odd;
+  std::size_t i = 0;
+  for (; tail > 0 && i + kTogether <= num_rows; i += kTogether) {
+    score_next<kTogether>(rows, i, w, result + i);
   }
+  for (; i < num_rows; ++i) score_next<1>(rows, i, w, result + i);
 }
 
 namespace {
@@ -146,34 +253,20 @@ MARGROVE_MULTIVERSION
 std::size_t score_tails_above(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
                               std::span<const std::uint32_t> rows, const Lanes& thresholds,
                               std::uint32_t* kept, Lanes* scores) {
-  constexpr std::size_t kTogether = 4;
-  const std::int64_t* const pointers = X.row_pointers().data();
-  const FeatureId* const columns = X.columns().data();
-  const float* const values = X.values().data();
+  const TailedRows all(X, tail);
   const Vec* const w = reinterpret_cast<const Vec*>(W.data());
-  const Vec* const w_tail = w + W.size() - tail;
   const Vec threshold = *reinterpret_cast<const Vec*>(&thresholds);
   Vec* const result = reinterpret_cast<Vec*>(scores);
   std::size_t found = 0;
   for (std::size_t begin = 0; begin < rows.size(); begin += kTogether) {
-    RowSums sums[kTogether];
-    const float* x[kTogether];
+    std::uint32_t of_rows[kTogether];
     for (std::size_t m = 0; m < kTogether; ++m) {
-      const std::uint32_t i = rows[begin + m < rows.size() ? begin + m : begin];
-      x[m] = values + pointers[i + 1] - tail;
-      add_entries(columns + pointers[i], values + pointers[i], pointers[i + 1] - pointers[i] - tail,
-                  w, sums[m]);
+      of_rows[m] = rows[begin + m < rows.size() ? begin + m : begin];
     }
-    std::uint32_t j = 0;
-    for (; j + 1 < tail; j += 2) {
-      for (std::size_t m = 0; m < kTogether; ++m) {
-        sums[m].even += x[m][j] * w_tail[j];
-        sums[m].odd += x[m][j + 1] * w_tail[j + 1];
-      }
-    }
+    Vec sums[kTogether];
+    score_together<kTogether>(all, of_rows, w, sums);
     for (std::size_t m = 0; m < kTogether && begin + m < rows.size(); ++m) {
-      if (j < tail) sums[m].even += x[m][j] * w_tail[j];
-      const Vec sum = sums[m].even + sums[m].odd;
+      const Vec sum = sums[m];
       kept[found] = rows[begin + m];
       result[found] = sum;
       found += any_above(sum, threshold) ? 1 : 0;
@@ -239,36 +332,45 @@ LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const 
 }
 
 MARGROVE_MULTIVERSION
-void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
+void add_gradient(const CsrView& X, std::uint32_t tail, std::span<const Lanes> slopes,
                   std::span<const Lanes> curvatures, std::span<WideLanes> gradient,
                   std::span<Lanes> diagonal) {
-  const std::int64_t* const pointers = X.row_pointers().data();
-  const FeatureId* const columns = X.columns().data();
-  const float* const values = X.values().data();
+  const TailedRows rows(X, tail);
   const std::size_t num_rows = X.num_rows();
   Wide* const g = reinterpret_cast<Wide*>(gradient.data());
   Vec* const d = reinterpret_cast<Vec*>(diagonal.data());
   const Vec* const slope_of = reinterpret_cast<const Vec*>(slopes.data());
   const Vec* const curvature_of = reinterpret_cast<const Vec*>(curvatures.data());
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    const Vec slope = slope_of[i];
-    const Vec curvature = curvature_of[i];
-    for (std::int64_t k = pointers[i]; k < pointers[i + 1]; ++k) {
-      const FeatureId j = columns[k];
-      const float x = values[k];
-      g[j] += __builtin_convertvector(x * slope, Wide);
-      d[j] += x * x * curvature;
-    }
+  std::size_t i = 0;
+  for (; tail > 0 && i + kTogether <= num_rows; i += kTogether) {
+    add_derivatives_next<kTogether>(rows, i, slope_of, curvature_of, g, d);
   }
+  for (; i < num_rows; ++i) add_derivatives_next<1>(rows, i, slope_of, curvature_of, g, d);
 }
 
+namespace {
+
+// q += X' D X p of rows i, i + 1, ...; part += p' X' D X p
+template <std::size_t kRows>
+__attribute__((always_inline)) inline void multiply_next(const TailedRows& X, std::size_t i,
+                                                         const Vec* D, const Vec* p, Vec* q,
+                                                         Vec& part) {
+  Vec t[kRows], u[kRows];
+  score_next<kRows>(X, i, p, t);
+  for (std::size_t m = 0; m < kRows; ++m) {
+    u[m] = D[i + m] * t[m];
+    part += u[m] * t[m];
+  }
+  add_next<kRows>(X, i, u, q);
+}
+
+}  // namespace
+
 MARGROVE_MULTIVERSION
-LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
+LaneSums multiply_curvature(const CsrView& X, std::uint32_t tail, std::span<const Lanes> curvatures,
                             BatchedNewtonSystem& system) {
   LaneSums sums;
-  const std::int64_t* const pointers = X.row_pointers().data();
-  const FeatureId* const columns = X.columns().data();
-  const float* const values = X.values().data();
+  const TailedRows rows(X, tail);
   const std::size_t num_rows = X.num_rows();
   const Vec* const p = reinterpret_cast<const Vec*>(system.direction.data());
   Vec* const q = reinterpret_cast<Vec*>(system.product.data());
@@ -276,21 +378,11 @@ LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
     Vec part = {};
-    for (std::size_t i = begin; i < end; ++i) {
-      Vec even = {};
-      Vec odd = {};
-      const std::int64_t last = pointers[i + 1];
-      std::int64_t k = pointers[i];
-      for (; k + 1 < last; k += 2) {
-        even += values[k] * p[columns[k]];
-        odd += values[k + 1] * p[columns[k + 1]];
-      }
-      if (k < last) even += values[k] * p[columns[k]];
-      const Vec t = even + odd;
-      const Vec u = D[i] * t;
-      part += u * t;
-      for (k = pointers[i]; k < last; ++k) q[columns[k]] += values[k] * u;
+    std::size_t i = begin;
+    for (; tail > 0 && i + kTogether <= end; i += kTogether) {
+      multiply_next<kTogether>(rows, i, D, p, q, part);
     }
+    for (; i < end; ++i) multiply_next<1>(rows, i, D, p, q, part);
     for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
   return sums;

@@ -17,11 +17,13 @@ struct alignas(64) Lanes {
 };
 
 /// The number of last columns that every row has, as those of a block of vectors do; 0 if they are
-/// few. Kernels then read no column numbers of this tail. O(rows log columns).
+/// few. Kernels that get it as `tail` read no column numbers there, with the same result as for 0.
+/// O(rows log columns).
 std::uint32_t dense_tail(const CsrView& X);
 
 // scores[i] = sum_j x_ij W[j]
-void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<Lanes> scores);
+void score_rows(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
+                std::span<Lanes> scores);
 
 /// One float64 number per lane.
 struct LaneSums {
@@ -39,7 +41,7 @@ struct alignas(128) WideLanes {  // as the vectors that it is read as
   double at[kLanes];
 };
 // gradient[j] += sum_i x_ij slopes[i], diagonal[j] += sum_i x_ij^2 curvatures[i]
-void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
+void add_gradient(const CsrView& X, std::uint32_t tail, std::span<const Lanes> slopes,
                   std::span<const Lanes> curvatures, std::span<WideLanes> gradient,
                   std::span<Lanes> diagonal);
 
@@ -52,7 +54,7 @@ struct BatchedNewtonSystem {
   std::vector<Lanes> diagonal;   // of I + X' D X
 };
 // product += X' D X p; returns p' X' D X p
-LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
+LaneSums multiply_curvature(const CsrView& X, std::uint32_t tail, std::span<const Lanes> curvatures,
                             BatchedNewtonSystem& system);
 // s += length p, r -= length (p + product), product = 0; returns r' diagonal^-1 r
 LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
@@ -80,7 +82,6 @@ struct RowScores {
 };
 // Those of `rows` whose score, as score_rows() computes it, is above thresholds[lane] for some
 // lane. The others are not written anywhere, so that a pass costs little beyond reading the rows.
-// `tail` is that of X, or 0.
 void score_rows_above(const CsrView& X, std::uint32_t tail, std::span<const Lanes> W,
                       std::span<const std::uint32_t> rows, const Lanes& thresholds,
                       RowScores& above);

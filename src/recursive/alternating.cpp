@@ -16,6 +16,7 @@
 #include "linear/point_loss.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/coupling.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive.hpp"
@@ -42,6 +43,7 @@ class AlternatingDescent {
       : shared_(shared),
         used_(used),
         X_(used.view()),
+        tail_(detail::dense_tail(X_)),
         coupling_(coupling),
         options_(options),
         executor_(executor),
@@ -122,6 +124,7 @@ class AlternatingDescent {
     }
     std::vector<double> own_weights;
     BinaryProblem problem{.X = X_,
+                          .tail = tail_,
                           .squared_norms = squared_norms_,
                           .positives = positives_[t],
                           .C = options_.C / strength,
@@ -172,6 +175,7 @@ class AlternatingDescent {
   SharedProblem shared_;
   const detail::UsedColumns& used_;
   CsrView X_;
+  std::uint32_t tail_;  // of X_
   Coupling& coupling_;
   const AlternatingOptions& options_;
   Executor& executor_;

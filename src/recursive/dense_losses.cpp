@@ -163,7 +163,8 @@ void DenseLosses::add_combinations(
   executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
     std::vector<WideLanes> gradient(X_.num_columns(), WideLanes{});
     std::vector<Lanes> diagonal(X_.num_columns(), Lanes{});
-    add_gradient(X_, blocks_[b].slopes, blocks_[b].curvatures, gradient, diagonal);
+    add_gradient(X_, X_.num_columns(), blocks_[b].slopes, blocks_[b].curvatures, gradient,
+                 diagonal);
     for (std::size_t l = 0; l < lanes_of(b); ++l) {
       const std::size_t t = b * kLanes + l;
       Eigen::VectorXd& sum = vector(t);
@@ -216,7 +217,7 @@ void DenseLosses::set_moves(const std::function<const Eigen::VectorXd&(std::size
         weights[j].at[l] = static_cast<float>(weight[static_cast<Eigen::Index>(j)]);
       }
     }
-    score_rows(X_, weights, blocks_[b].moves);
+    score_rows(X_, X_.num_columns(), weights, blocks_[b].moves);
     for (std::size_t l = 0; l < lanes_of(b); ++l) {
       for (Positive& positive : positives_[b * kLanes + l]) {
         positive.move = std::exchange(blocks_[b].moves[positive.row].at[l], 0.0F);

@@ -66,14 +66,6 @@ struct Change {
   double step;  // y * (new a - old a)
 };
 
-double dot(const SparseRow& x, const double* w) {
-  double sum = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    sum += static_cast<double>(x.values[k]) * w[x.columns[k]];
-  }
-  return sum;
-}
-
 template <class Loss>
 class JointDescent {
  public:
@@ -92,7 +84,9 @@ class JointDescent {
         scan_(problem, options, duals_),
         random_(options.seed) {
     rare_norms_.resize(X_.num_rows());
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) rare_norms_[i] = squared_norm(duals_.rare(i));
+    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+      rare_norms_[i] = squared_norm(duals_.rare(i).x);
+    }
     duals_.seed_active_lists(random_);
   }
 
@@ -243,7 +237,7 @@ class JointDescent {
     double* w = lane.w.data();
     for (const ActiveRow& v : active) {
       if (v.a != 0) {
-        add_scaled(paths_.private_alpha[t] * v.signed_a(), X_.row(v.row), w);
+        duals_.add_row(paths_.private_alpha[t] * v.signed_a(), v.row, w);
       }
     }
     std::vector<double>& before = before_scratch(q, active);
@@ -252,7 +246,7 @@ class JointDescent {
     for (std::uint32_t p = 0; p < active.size(); ++p) {
       const ActiveRow& v = active[p];
       if (v.a != 0) {
-        add_scaled(-paths_.private_alpha[t] * v.signed_a(), X_.row(v.row), w);
+        duals_.add_row(-paths_.private_alpha[t] * v.signed_a(), v.row, w);
       }
       const double step = v.a - before[p];
       if (step == 0) continue;
@@ -293,12 +287,11 @@ class JointDescent {
         std::swap(active[p], active[left - 1]);
         std::swap(before[p], before[left - 1]);
         ActiveRow& v = active[left - 1];
-        const SparseRow x = X_.row(v.row);
         const double y = v.positive ? 1.0 : -1.0;
         const double C = cost(v.row);
         const double diagonal = diagonal_of(C);
         const double upper = upper_of(C);
-        const double G = y * (intercept + dot(x, w)) - 1.0 + diagonal * v.a;
+        const double G = y * (intercept + duals_.score(v.row, w)) - 1.0 + diagonal * v.a;
         if (v.a == 0 && G > 0) {
           if (before[left - 1] == 0 && G > kDropMargin && !v.positive) {
             active[left - 1] = active.back();

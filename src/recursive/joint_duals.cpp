@@ -22,6 +22,20 @@ double common_share(const LeafPaths& paths) {
   return least != paths.private_alpha.end() && *least <= 0 ? 1.0 : kCommonShare;
 }
 
+DenseRun dense_run(const CsrView& X, const UsedColumns& used) {
+  const std::size_t size = dense_tail(X);
+  const std::size_t end = used.num_common() > 0 ? used.num_common() : used.original().size();
+  return {end - size, size};
+}
+
+double sum_of_products(const SparseRow& x, const double* w) {
+  double sum = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    sum += static_cast<double>(x.values[k]) * w[x.columns[k]];
+  }
+  return sum;
+}
+
 }  // namespace
 
 JointDuals::JointDuals(const AdditiveProblem& problem)
@@ -29,6 +43,7 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
       paths_(leaf_paths(problem)),
       used_(problem.X, common_share(paths_)),
       X_(used_.view()),
+      run_(dense_run(problem.X, used_)),
       dim_(X_.num_columns()),
       inner_(paths_.num_slots() * dim_, 0.0F),
       occupied_(paths_.num_slots()),
@@ -38,21 +53,36 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
   for (std::uint32_t slot = 0; slot < paths_.num_slots(); ++slot) find_occupied(slot);
 }
 
-SparseRow JointDuals::rare(std::uint32_t row) const {
+RowPart JointDuals::rare(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
-  return {x.columns.subspan(used_.num_common_in(row)), x.values.subspan(used_.num_common_in(row))};
+  const std::uint32_t count = used_.num_common_in(row);
+  return {{x.columns.subspan(count), x.values.subspan(count)},
+          used_.num_common() == 0 ? run_ : DenseRun{}};
 }
 
-SparseRow JointDuals::common(std::uint32_t row) const {
+RowPart JointDuals::common(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
-  return {x.columns.first(used_.num_common_in(row)), x.values.first(used_.num_common_in(row))};
+  const std::uint32_t count = used_.num_common_in(row);
+  return {{x.columns.first(count), x.values.first(count)},
+          used_.num_common() > 0 ? run_ : DenseRun{}};
 }
 
-void JointDuals::add_to_inner(std::uint32_t slot, double step, const SparseRow& x) {
-  add_scaled(step, x, inner_.data() + slot * dim_);
+double JointDuals::score(std::uint32_t row, const double* w) const {
+  const SparseRow x = X_.row(row);
+  if (run_.size == 0) return sum_of_products(x, w);
+  const std::span all(w, dim_);
+  const std::size_t end = used_.num_common() > 0 ? used_.num_common_in(row) : x.size();
+  const std::size_t begin = end - run_.size;
+  return dot({x.columns.first(begin), x.values.first(begin)}, all) +
+         dense_dot(x.values.data() + begin, w + run_.begin, run_.size) +
+         dot({x.columns.subspan(end), x.values.subspan(end)}, all);
+}
+
+void JointDuals::add_to_inner(std::uint32_t slot, double step, const RowPart& part) {
+  add_scaled(step, part, inner_.data() + slot * dim_);
   Occupied& occupied = occupied_[slot];
   if (occupied.full) return;
-  for (const FeatureId j : x.columns) occupy(occupied, j);
+  for (const FeatureId j : part.x.columns) occupy(occupied, j);
 }
 
 void JointDuals::add_to_inner(std::uint32_t slot, double step,
@@ -190,7 +220,7 @@ Regularisers JointDuals::rebuild_inner_nodes(Executor& executor, ClosingTime& cl
     std::vector<double> sum(dim_, 0.0);
     for (const std::uint32_t t : paths_.below[slot]) {
       for (const ActiveRow& v : active_[t]) {
-        if (v.a != 0) add_scaled(v.signed_a(), X_.row(v.row), sum.data());
+        if (v.a != 0) add_row(v.signed_a(), v.row, sum.data());
       }
     }
     const double alpha = problem_.alpha[paths_.node_of[slot]];
@@ -219,13 +249,17 @@ std::vector<double> JointDuals::private_squares(Executor& executor) const {
     std::vector<double> u(dim_, 0.0);
     for (std::size_t t = begin; t < end; ++t) {
       for (const ActiveRow& v : active_[t]) {
-        if (v.a != 0) add_scaled(v.signed_a(), X_.row(v.row), u.data());
+        if (v.a != 0) add_row(v.signed_a(), v.row, u.data());
       }
+      const auto take = [&](std::size_t j) {
+        squares[t] += paths_.private_alpha[t] * u[j] * u[j];
+        u[j] = 0;
+      };
+      for (std::size_t j = run_.begin; j < run_.begin + run_.size; ++j) take(j);
       for (const ActiveRow& v : active_[t]) {
         if (v.a == 0) continue;
-        for (const FeatureId j : X_.row(v.row).columns) {
-          squares[t] += paths_.private_alpha[t] * u[j] * u[j];
-          u[j] = 0;
+        for (const RowPart& part : {common(v.row), rare(v.row)}) {
+          for (const FeatureId j : part.x.columns.first(part.x.size() - part.run.size)) take(j);
         }
       }
     }
@@ -267,7 +301,7 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<La
       if (v.a == 0) continue;
       const double step = paths_.private_alpha[t] * v.signed_a();
       add_scaled(step, common(v.row), own.data());
-      const SparseRow x = rare(v.row);
+      const SparseRow x = rare(v.row).x;
       for (std::size_t k = 0; k < x.size(); ++k) {
         block[x.columns[k]].at[lane] += static_cast<float>(step * x.values[k]);
       }
@@ -292,7 +326,7 @@ WeightMatrix JointDuals::weights() const {
     if (paths_.owner[m] != LeafPaths::kNoSlot) {
       for (const ActiveRow& v : active_[paths_.owner[m]]) {
         if (v.a == 0) continue;
-        add_scaled(problem_.alpha[m] * v.signed_a(), X_.row(v.row), dense.data());
+        add_row(problem_.alpha[m] * v.signed_a(), v.row, dense.data());
       }
     } else if (paths_.slot[m] != LeafPaths::kNoSlot) {
       const float* v = inner(paths_.slot[m]);

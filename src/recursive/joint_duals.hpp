@@ -8,6 +8,7 @@
 
 #include "base/closing_time.hpp"
 #include "base/random.hpp"
+#include "linear/binary_solvers.hpp"
 #include "linear/used_columns.hpp"
 #include "numerics/row_kernels.hpp"
 #include "recursive/leaf_paths.hpp"
@@ -23,11 +24,28 @@ struct ActiveRow {
   double signed_a() const { return positive ? a : -a; }
 };
 
+/// Columns next to each other that every row has: the dense tail of the caller's rows. They are the
+/// last ones of common(), or of rare() where no column is common.
+struct DenseRun {
+  std::size_t begin = 0, size = 0;
+};
+
+/// Part of a row; its last run.size entries are those of the run.
+struct RowPart {
+  SparseRow x;
+  DenseRun run;
+};
+
+/// w += step x
 template <class Number>
-void add_scaled(double step, const SparseRow& x, Number* w) {
-  for (std::size_t k = 0; k < x.size(); ++k) {
+void add_scaled(double step, const RowPart& part, Number* w) {
+  const SparseRow& x = part.x;
+  const std::size_t size = x.size() - part.run.size;
+  for (std::size_t k = 0; k < size; ++k) {
     w[x.columns[k]] += static_cast<Number>(step * x.values[k]);
   }
+  if (part.run.size == 0) return;
+  dense_add_scaled(step, x.values.data() + size, w + part.run.begin, part.run.size);
 }
 
 /// sum_m |v_m|^2 / (2 alpha_m) at the weights in use, and at those that the dual variables give.
@@ -45,8 +63,15 @@ class JointDuals {
   std::size_t num_targets() const { return paths_.targets.size(); }
   const CsrView& rows() const { return X_; }  // the used columns, common ones first
   std::size_t dim() const { return dim_; }
-  SparseRow rare(std::uint32_t row) const;
-  SparseRow common(std::uint32_t row) const;
+  RowPart rare(std::uint32_t row) const;
+  RowPart common(std::uint32_t row) const;
+  /// w.x_i; w has dim() numbers.
+  double score(std::uint32_t row, const double* w) const;
+  /// w += step x_i
+  void add_row(double step, std::uint32_t row, double* w) const {
+    add_scaled(step, common(row), w);
+    add_scaled(step, rare(row), w);
+  }
 
   std::vector<ActiveRow>& active(std::size_t t) { return active_[t]; }
   const std::vector<ActiveRow>& active(std::size_t t) const { return active_[t]; }
@@ -55,7 +80,7 @@ class JointDuals {
   const float* inner(std::uint32_t slot) const { return inner_.data() + slot * dim_; }
   /// v_m += step * x, and += step * sum of dense vectors. Calls for different slots may run at
   /// once.
-  void add_to_inner(std::uint32_t slot, double step, const SparseRow& x);
+  void add_to_inner(std::uint32_t slot, double step, const RowPart& part);
   void add_to_inner(std::uint32_t slot, double step, std::span<const float* const> dense);
   /// w += sign * v_m. O(columns in which v_m is not 0).
   void add_inner_to(std::uint32_t slot, double sign, double* w) const;
@@ -105,6 +130,7 @@ class JointDuals {
   LeafPaths paths_;
   UsedColumns used_;
   CsrView X_;
+  DenseRun run_;
   std::size_t dim_;
   std::vector<float> inner_;        // slots x dim_
   std::vector<Occupied> occupied_;  // by slot

@@ -76,6 +76,7 @@ class JointNewton {
         closing_(control),
         used_(problem.X),
         X_(used_.view()),
+        tail_(dense_tail(X_)),
         kernel_(std::move(precision)),
         positives_(
             rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
@@ -247,7 +248,7 @@ class JointNewton {
       const LabelKernel::SplitChunk w = shared_.w(c);
       read_chunk(&w.high[at], &w.low[at], scratch.weights.data() + c * kChunkWidth);
     }
-    score_rows(X_, scratch.weights, scratch.scores);
+    score_rows(X_, tail_, scratch.weights, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
     if (has_intercepts && is_free()) {
       intercepts_.add_to_scores(b, scratch.weights[X_.num_columns() - 1], scratch.scores);
@@ -264,7 +265,7 @@ class JointNewton {
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
-    add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
+    add_gradient(X_, tail_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       write_residual(scratch.gradient.data() + c * kChunkWidth, &chunk(z_, c)[at],
@@ -317,7 +318,7 @@ class JointNewton {
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
-      const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
+      const LaneSums sums = multiply_curvature(X_, tail_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
         write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[at]);
       }
@@ -424,6 +425,7 @@ class JointNewton {
   std::atomic<bool> is_cut_ = false;
   UsedColumns used_;
   CsrView X_;
+  std::uint32_t tail_;  // of X_
   LabelKernel kernel_;
   std::vector<std::vector<std::uint32_t>> positives_;  // by target
   std::size_t chunk_size_, num_chunks_;

@@ -62,7 +62,7 @@ class JointScan {
       const std::size_t end = std::min(X_.num_rows(), begin + kScanRows);
       const CsrView rows(X_.num_columns(), X_.row_pointers().subspan(begin, end - begin + 1),
                          X_.columns(), X_.values());
-      score_rows(rows, scratch.weights, scratch.scores);
+      score_rows(rows, 0, scratch.weights, scratch.scores);
       for (std::size_t i = begin; i < end; ++i) {
         loss += scan_row(first, count, static_cast<std::uint32_t>(i), scratch.scores[i - begin],
                          scratch);
@@ -104,7 +104,7 @@ class JointScan {
   /// Scans with each free intercept at its best value with all weights fixed.
   double scan_shifted_block(std::size_t first, std::size_t count, Scratch& scratch) {
     scratch.scores.resize(X_.num_rows());
-    score_rows(X_, scratch.weights, scratch.scores);
+    score_rows(X_, 0, scratch.weights, scratch.scores);
     Lanes shifts{};
     for (std::size_t t = 0; t < count; ++t) {
       scratch.scored.clear();

@@ -60,6 +60,46 @@ inline Instance random_instance(std::uint64_t seed, LabelGraph graph, std::size_
   return made;
 }
 
+/// The same with twenty columns before the last one that every row has, as those of a vector, and
+/// with columns of terms from rare to common.
+inline Instance instance_with_tail(std::uint64_t seed, LabelGraph graph, std::size_t rows) {
+  Instance made = random_instance(seed, std::move(graph), rows, true);
+  Random random(seed, 1);
+  made.X = CsrMatrix(27);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    for (FeatureId j = 0; j < 26; ++j) {
+      if (j < 6 && random.uniform() > (j + 1) / 7.0) continue;
+      columns.push_back(j);
+      values.push_back(static_cast<float>(random.normal()));
+    }
+    columns.push_back(26);
+    values.push_back(1.0F);
+    made.X.append_row(columns, values);
+  }
+  return made;
+}
+
+/// The same problem with a last column that is zero, and that only the first row has, so that
+/// solvers find no dense tail.
+inline Instance without_tail(const Instance& instance) {
+  Instance made = instance;
+  const FeatureId last = instance.X.num_columns();
+  made.X = CsrMatrix(last + 1);
+  for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
+    const SparseRow x = instance.X.row(i);
+    std::vector<FeatureId> columns(x.columns.begin(), x.columns.end());
+    std::vector<float> values(x.values.begin(), x.values.end());
+    if (i == 0) {
+      columns.push_back(last);
+      values.push_back(0.0F);
+    }
+    made.X.append_row(columns, values);
+  }
+  return made;
+}
+
 inline LabelGraph small_tree() {
   return LabelGraph::build(
       8, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}, {2, 6}, {2, 7}});

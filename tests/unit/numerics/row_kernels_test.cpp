@@ -43,7 +43,7 @@ TEST(RowKernels, scores_are_products_with_the_weights) {
     const CsrMatrix X = random_rows(num_rows, 30, 0.3, random);
     const auto W = random_lanes(30, random);
     std::vector<Lanes> scores(num_rows);
-    score_rows(X, W, scores);
+    score_rows(X, 0, W, scores);
     for (std::size_t i = 0; i < num_rows; ++i) {
       for (std::size_t l = 0; l < kLanes; ++l) {
         double sum = 0;
@@ -94,10 +94,10 @@ TEST(RowKernels, gradients_and_products_are_those_of_dense_matrices) {
     std::vector<WideLanes> gradient(d, WideLanes{});
     BatchedNewtonSystem system;
     system.diagonal.assign(d, Lanes{});
-    add_gradient(X, slopes, D, gradient, system.diagonal);
+    add_gradient(X, 0, slopes, D, gradient, system.diagonal);
     system.direction = random_lanes(d, random);
     system.product.assign(d, Lanes{});
-    const LaneSums curved = multiply_curvature(X, D, system);
+    const LaneSums curved = multiply_curvature(X, 0, D, system);
     for (std::size_t l = 0; l < kLanes; ++l) {
       std::vector<double> g(d, 0.0), diagonal(d, 0.0), product(d, 0.0);
       double sum = 0;
@@ -151,7 +151,7 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   LaneSums squared_direction = update_direction(Lanes{}, system);
   LaneSums rz = step_along(Lanes{}, system);
   for (std::size_t step = 0; step < 2 * d; ++step) {
-    const LaneSums curved = multiply_curvature(X, D, system);
+    const LaneSums curved = multiply_curvature(X, 0, D, system);
     Lanes lengths{}, factors{};
     for (std::size_t l = 0; l < kLanes; ++l) {
       if (rz.at[l] < 1e-10) continue;
@@ -166,7 +166,7 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   }
   system.direction = system.solution;
   std::fill(system.product.begin(), system.product.end(), Lanes{});
-  multiply_curvature(X, D, system);
+  multiply_curvature(X, 0, D, system);
   for (std::size_t j = 0; j < d; ++j) {
     for (std::size_t l = 0; l < kLanes; ++l) {
       EXPECT_NEAR(system.solution[j].at[l] + system.product[j].at[l], -gradient[j].at[l], 1e-3);
@@ -186,7 +186,7 @@ TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < 1300; i += static_cast<std::uint32_t>(step)) rows.push_back(i);
     std::vector<Lanes> scores(1300);
-    score_rows(X, W, scores);
+    score_rows(X, 0, W, scores);
     std::vector<std::uint32_t> expected;
     for (const std::uint32_t i : rows) {
       if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
@@ -223,21 +223,27 @@ TEST(RowKernels, a_tail_is_the_last_columns_that_every_row_has) {
   EXPECT_EQ(dense_tail(X), 0U);
 }
 
+/// Rows of terms and a tail of so many columns.
+CsrMatrix rows_with_tail(std::size_t num_rows, FeatureId tail, Random& random) {
+  const CsrMatrix sparse = random_rows(num_rows, 30, 0.2, random);
+  CsrMatrix X(30 + tail);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const SparseRow row = sparse.row(i);
+    std::vector<FeatureId> columns(row.columns.begin(), row.columns.end());
+    std::vector<float> values(row.values.begin(), row.values.end());
+    for (FeatureId j = 0; j < tail; ++j) {
+      columns.push_back(30 + j);
+      values.push_back(static_cast<float>(random.normal()));
+    }
+    X.append_row(columns, values);
+  }
+  return X;
+}
+
 TEST(RowKernels, scores_with_a_tail_have_the_same_bits) {
   Random random(10);
   for (const FeatureId tail : {16U, 17U, 40U}) {
-    const CsrMatrix sparse = random_rows(603, 30, 0.2, random);
-    CsrMatrix X(30 + tail);
-    for (std::size_t i = 0; i < sparse.num_rows(); ++i) {
-      const SparseRow row = sparse.row(i);
-      std::vector<FeatureId> columns(row.columns.begin(), row.columns.end());
-      std::vector<float> values(row.values.begin(), row.values.end());
-      for (FeatureId j = 0; j < tail; ++j) {
-        columns.push_back(30 + j);
-        values.push_back(static_cast<float>(random.normal()));
-      }
-      X.append_row(columns, values);
-    }
+    const CsrMatrix X = rows_with_tail(603, tail, random);
     ASSERT_GE(dense_tail(X), tail);
     const auto W = random_lanes(30 + tail, random);
     Lanes thresholds;
@@ -251,6 +257,48 @@ TEST(RowKernels, scores_with_a_tail_have_the_same_bits) {
     ASSERT_THAT(with.rows, ::testing::ElementsAreArray(without.rows));
     for (std::size_t k = 0; k < with.rows.size(); ++k) {
       EXPECT_THAT(with.scores[k].at, ::testing::ElementsAreArray(without.scores[k].at));
+    }
+  }
+}
+
+template <class T>
+void expect_same(std::span<const T> a, std::span<const T> b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    EXPECT_THAT(a[k].at, ::testing::ElementsAreArray(b[k].at)) << k;
+  }
+}
+
+TEST(RowKernels, gradients_and_products_with_a_tail_have_the_same_bits) {
+  Random random(11);
+  for (const std::size_t num_rows : {3, 64, 131}) {
+    for (const FeatureId tail : {16U, 17U}) {
+      const CsrMatrix X = rows_with_tail(num_rows, tail, random);
+      const std::size_t d = X.num_columns() + 5;  // some solvers round the number of columns up
+      const auto slopes = random_lanes(num_rows, random), D = random_lanes(num_rows, random);
+      const auto W = random_lanes(d, random);
+      struct Results {
+        std::vector<Lanes> scores;
+        std::vector<WideLanes> gradient;
+        BatchedNewtonSystem system;
+        LaneSums curved;
+      };
+      const auto run = [&](std::uint32_t with) {
+        Results r{std::vector<Lanes>(num_rows), std::vector<WideLanes>(d), {}, {}};
+        score_rows(X, with, W, r.scores);
+        r.system.diagonal.assign(d, Lanes{});
+        r.system.product.assign(d, Lanes{});
+        r.system.direction = W;
+        add_gradient(X, with, slopes, D, r.gradient, r.system.diagonal);
+        r.curved = multiply_curvature(X, with, D, r.system);
+        return r;
+      };
+      const Results a = run(0), b = run(tail);
+      expect_same<Lanes>(a.scores, b.scores);
+      expect_same<WideLanes>(a.gradient, b.gradient);
+      expect_same<Lanes>(a.system.diagonal, b.system.diagonal);
+      expect_same<Lanes>(a.system.product, b.system.product);
+      EXPECT_THAT(a.curved.at, ::testing::ElementsAreArray(b.curved.at));
     }
   }
 }

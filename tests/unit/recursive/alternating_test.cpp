@@ -36,6 +36,17 @@ TEST_P(Alternating, additive_trees_dags_and_forests_reach_the_stacked_optimum) {
   }
 }
 
+TEST_P(Alternating, rows_with_a_dense_tail_have_the_answer_of_rows_without_one) {
+  const Instance with = instance_with_tail(3, small_tree(), 40);
+  const auto fit = [](const Instance& instance) {
+    Executor executor;
+    RunControl control;
+    return train_alternating(instance.problem(), tight(GetParam(), 0.7), executor, control);
+  };
+  const double other = fit(without_tail(with)).primal;
+  EXPECT_NEAR(fit(with).primal, other, 1e-5 * other);
+}
+
 TEST_P(Alternating, pulls_along_a_trees_edges_give_the_additive_trees_answer) {
   Instance instance = random_instance(2, small_tree(), 30, false);
   instance.alpha.assign(instance.graph.num_nodes(), 1.0);

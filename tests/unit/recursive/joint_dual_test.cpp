@@ -52,6 +52,31 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(instance.param) == PointLossKind::hinge ? "_hinge" : "_squared_hinge");
     });
 
+TEST(JointDualTail, gives_the_answer_of_rows_without_one) {
+  for (const auto loss : {PointLossKind::hinge, PointLossKind::squared_hinge}) {
+    for (const bool has_common : {true, false}) {
+      Instance with = instance_with_tail(3, small_dag(), 40);
+      if (!has_common) with.alpha[with.targets[0]] = 0;  // a leaf without weights of its own
+      const Instance without = without_tail(with);
+      const auto fit = [&](const Instance& instance, int threads) {
+        Executor executor(threads);
+        RunControl control;
+        return train_joint_dual(instance.problem(),
+                                {.loss = loss, .C = 0.7, .tolerance = 1e-6, .max_passes = 100000},
+                                executor, control);
+      };
+      const RecursiveFit found = fit(with, 1);
+      const RecursiveFit other = fit(without, 1);
+      EXPECT_EQ(found.stop, Stop::converged);
+      EXPECT_NEAR(found.primal, other.primal, 1e-5 * other.primal);
+      EXPECT_LE(found.dual, other.primal * (1 + 1e-6));
+      const RecursiveFit threaded = fit(with, 3);
+      EXPECT_EQ(threaded.primal, found.primal);
+      EXPECT_EQ(threaded.dual, found.dual);
+    }
+  }
+}
+
 /// sum_m |v_m|^2 / (2 alpha_m) + C sum of hinge losses, from the returned weights alone.
 double hinge_objective(const Instance& instance, const WeightMatrix& W, double C) {
   const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());

@@ -88,7 +88,7 @@ TEST(JointDuals, blocks_of_a_scan_hold_the_weights_of_their_targets) {
   for (std::size_t t = 1; t < duals.num_targets(); ++t) {
     std::vector<double> w = path_sum(duals, t);
     for (const ActiveRow& v : duals.active(t)) {
-      add_scaled(duals.paths().private_alpha[t] * v.signed_a(), duals.rows().row(v.row), w.data());
+      add_scaled(duals.paths().private_alpha[t] * v.signed_a(), duals.rows().row(v.row), w);
     }
     for (std::size_t j = 0; j < w.size(); ++j) {
       EXPECT_NEAR(block[j].at[t - 1], w[j], 1e-6);

@@ -58,6 +58,19 @@ LabelGraph random_dag(std::uint64_t seed) {
   return LabelGraph::build(20, edges);
 }
 
+TEST(JointNewtonTail, gives_the_answer_of_rows_without_one) {
+  const Instance with = instance_with_tail(3, small_dag(), 43);
+  const auto fit = [](const Instance& instance) {
+    Executor executor;
+    RunControl control;
+    return train_joint_newton(instance.problem(), {.C = 0.7, .tolerance = 1e-5}, executor, control);
+  };
+  const RecursiveFit found = fit(with), other = fit(without_tail(with));
+  EXPECT_EQ(found.stop, Stop::converged);
+  EXPECT_NEAR(found.primal, other.primal, 1e-5 * other.primal);
+  EXPECT_NEAR(found.dual, other.dual, 1e-5 * other.primal);
+}
+
 /// Of the additive problem at v.
 double objective_of(const Instance& instance, const WeightMatrix& v, double C) {
   const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
