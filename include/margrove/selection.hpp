@@ -18,9 +18,10 @@ struct TuneOptions {
   /// of rows each; all combinations are tried.
   /// None: C from 0.01 to 100, and beyond while the best value is the smallest or the largest one.
   std::vector<std::string> grid = {};
-  int folds = 0;            // of a cross-validation; 0: 3 unless holdout is given
-  double holdout = 0;       // instead of folds: share of each label's rows for validation
-  std::string metric = {};  // of `margrove evaluate`; empty: micro_f1
+  int folds = 0;       // of a cross-validation; 0: 3 unless holdout is given
+  double holdout = 0;  // instead of folds: share of each label's rows for validation
+  /// Of `margrove evaluate`, but not log_loss, brier and ece; empty: micro_f1.
+  std::string metric = {};
   std::uint64_t split_seed = 0;
   static auto fields() {
     return std::tuple{
@@ -28,8 +29,10 @@ struct TuneOptions {
               "number of folds of a cross-validation; 0: 3 unless holdout is given"),
         field("holdout", &TuneOptions::holdout, between(0, 1),
               "instead of folds: share of each label's rows for validation"),
-        field("metric", &TuneOptions::metric, Choices{},
-              "metric to choose by; empty: micro_f1, of sentences token_accuracy, of trees las"),
+        field(
+            "metric", &TuneOptions::metric, Choices{},
+            "metric to choose by, of those of evaluate that need no calibration, such as micro_f1, "
+            "au_prc or ndcg_at_5; empty: micro_f1, of sentences token_accuracy, of trees las"),
         field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
     };
   }

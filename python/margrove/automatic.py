@@ -29,8 +29,8 @@ class AutoClassifier(Classifier):
     Parameters
     ----------
     metric : str, default ""
-        metric to choose by: accuracy, jaccard, instance_f1, micro_f1, macro_f1,
-        hierarchical_precision, hierarchical_recall, hierarchical_f1 or hamming_loss; "": accuracy,
+        metric to choose by, such as accuracy, macro_f1, hierarchical_f1, au_prc, f_max or
+        ndcg_at_5: any of `margrove evaluate` that needs no calibrated probabilities; "": accuracy,
         or micro_f1 where a row has several labels or none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes

@@ -7,7 +7,6 @@
 #include "cli/declared_verbs.hpp"
 #include "cli/verbs.hpp"
 #include "eval/metric_choice.hpp"
-#include "eval/named_metrics.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -34,11 +33,8 @@ std::vector<std::string> known_values(const std::string& verb, const std::string
     if (option == "--metrics") names.emplace_back("all");
     return names;
   }
-  std::vector<std::string> names;
-  if (option == "--metric") {
-    for (const auto& [name, value] : named_values(Metrics{})) names.emplace_back(name);
-  }
-  return names;
+  if (option == "--metric") return search_metric_names();
+  return {};
 }
 
 /// A case of a shell's `case $verb:$method:$name`, for options whose values are known, or are

@@ -6,7 +6,6 @@
 
 #include "base/out_of_time.hpp"
 #include "eval/metric_choice.hpp"
-#include "eval/named_metrics.hpp"
 #include "eval/trial_runner.hpp"
 #include "margrove/errors.hpp"
 
@@ -48,7 +47,7 @@ class Search {
   AutomaticChoice run() {
     const DataFacts facts = facts_of(raw_, hierarchy_);
     choice_.metric = options_.metric.empty() ? default_metric(facts) : options_.metric;
-    require_metric(choice_.metric);
+    require_search_metric(choice_.metric);
     Candidates candidates = candidates_for(facts);
     choice_.left_out = std::move(candidates.left_out);
     for (CandidateRun& each : candidates.all) {

@@ -53,8 +53,8 @@ void set_truth(const LabelSets& labels, const LabelCodec& codec, EvaluatedRows& 
 }
 
 void count_training_rows(const ModelParts& model, const Examples* training, EvaluatedRows& rows) {
-  rows.training_rows.assign(rows.labels.size(), 0);
   if (training == nullptr) {
+    rows.training_rows.assign(rows.labels.size(), 0);
     std::ranges::copy(model.training_rows, rows.training_rows.begin());
     const bool are_counts = std::ranges::any_of(model.training_rows, [](auto n) { return n > 1; });
     if (model.rows().gives_one_label() && are_counts) {
@@ -63,12 +63,7 @@ void count_training_rows(const ModelParts& model, const Examples* training, Eval
     }
     return;
   }
-  rows.num_training_rows = training->num_rows();
-  for (std::size_t i = 0; i < training->num_rows(); ++i) {
-    for (const LabelId label : training->labels[i]) {
-      if (const auto id = rows.labels.find(training->codec.name(label))) ++rows.training_rows[*id];
-    }
-  }
+  set_training_rows(training->labels, training->codec, rows);
 }
 
 /// What users call a row.
@@ -127,6 +122,16 @@ EvaluatedRows evaluated_rows(const ModelParts& model, CsrMatrix X, const LabelSe
   rows.X = std::move(X);
   rows.predicted = model.rows().predict(rows.X, executor);
   return rows;
+}
+
+void set_training_rows(const LabelSets& labels, const LabelCodec& codec, EvaluatedRows& rows) {
+  rows.num_training_rows = labels.num_rows();
+  rows.training_rows.assign(rows.labels.size(), 0);
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    for (const LabelId label : labels[i]) {
+      if (const auto id = rows.labels.find(codec.name(label))) ++rows.training_rows[*id];
+    }
+  }
 }
 
 ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows) {

@@ -42,6 +42,9 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const Examples& raw,
 EvaluatedRows evaluated_rows(const ModelParts& model, CsrMatrix X, const LabelSets& labels,
                              const LabelCodec& codec, Executor& executor);
 
+/// Takes these for the rows that the model was trained on, in place of what the model says.
+void set_training_rows(const LabelSets& labels, const LabelCodec& codec, EvaluatedRows& rows);
+
 /// The scores of the labels; -infinity for those that are never predicted. Refers to its arguments.
 ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/out_of_time.hpp"
 #include "eval/metric_choice.hpp"
 #include "eval/ranking.hpp"
 #include "eval/selective.hpp"
@@ -24,17 +25,19 @@ constexpr double kLevel = 0.95;
 class Evaluator {
  public:
   Evaluator(const ModelParts& model, const EvaluatedRows& rows, const EvaluationOptions& options,
-            Executor& executor)
+            Executor& executor, RunControl* control)
       : model_(model),
         rows_(rows),
         options_(options),
         choice_(options.metrics.names),
-        executor_(executor) {}
+        executor_(executor),
+        control_(control) {}
 
   ModelEvaluation run() {
     require(rows_.truth.num_rows() > 0, "metrics: number of rows is 0, but must be > 0");
     ignored_ = ignored_columns();
     measure_labels();
+    measure_nodes();
     measure_hierarchy();
     measure_ranking();
     measure_node_scores();
@@ -47,19 +50,25 @@ class Evaluator {
  private:
   bool gives_one_label() const { return model_.rows().gives_one_label(); }
 
-  void add(MetricFamily family, std::string name, double value) {
+  void add(MetricFamily family, std::string name, double value,
+           std::vector<double> influence = {}) {
     if (choice_.wants(name)) {
-      result_.metrics.push_back({std::string(heading(family)), std::move(name), value});
+      result_.metrics.push_back(
+          {std::string(heading(family)), std::move(name), value, {}, std::move(influence)});
     }
+  }
+  template <class Metric>
+  std::vector<double> influence_on(const Metric& metric) const {
+    return options_.influences ? metric.influence() : std::vector<double>();
   }
   void add(MetricFamily family, RowRatio ratio) {
     if (!choice_.wants(ratio.name)) return;
-    add(family, ratio.name, ratio.value());
+    add(family, ratio.name, ratio.value(), influence_on(ratio));
     if (options_.bootstrap > 0) ratios_.push_back(std::move(ratio));
   }
   void add(MetricFamily family, MacroF1 macro) {
     if (!choice_.wants(macro.name())) return;
-    add(family, macro.name(), macro.value());
+    add(family, macro.name(), macro.value(), influence_on(macro));
     if (options_.bootstrap > 0) macros_.push_back(std::move(macro));
   }
 
@@ -72,15 +81,25 @@ class Evaluator {
     add(kFamily, std::move(ratios.back()));
   }
 
-  void measure_hierarchy() {
-    constexpr auto kFamily = MetricFamily::hierarchy;
+  /// Whether metrics of the hierarchy are as those of label sets, and nobody asked for them.
+  bool has_nothing_further() const {
+    return rows_.hierarchy.num_edges() == 0 && choice_.is_default();
+  }
+
+  void measure_nodes() {
+    constexpr auto kFamily = MetricFamily::nodes;
     if (!choice_.wants_any(kFamily)) return;
     const LabelSets truth = closed_sets(rows_.hierarchy, rows_.truth);
     const LabelSets predicted = closed_sets(rows_.hierarchy, rows_.predicted);
     for (RowRatio& ratio : closed_ratios(truth, predicted)) add(kFamily, std::move(ratio));
-    if (rows_.hierarchy.num_edges() == 0 && choice_.is_default()) return;  // all are as those above
+    if (has_nothing_further()) return;
     add(kFamily, MacroF1("hierarchical_f1_macro", truth, predicted,
                          closed_training(rows_.hierarchy, rows_.in_training)));
+  }
+
+  void measure_hierarchy() {
+    constexpr auto kFamily = MetricFamily::hierarchy;
+    if (!choice_.wants_any(kFamily) || has_nothing_further()) return;
     for (RowRatio& ratio : hierarchy_ratios(rows_.truth, rows_.predicted, rows_.hierarchy)) {
       add(kFamily, std::move(ratio));
     }
@@ -95,7 +114,7 @@ class Evaluator {
     if (rows_.num_training_rows >= 3) {
       inverse = inverse_propensities(rows_.training_rows, rows_.num_training_rows);
     }
-    const ScoreRows scores = label_score_rows(model_, rows_);
+    const ScoreRows scores = watched(label_score_rows(model_, rows_));
     for (RowRatio& ratio : ranking_ratios(scores, rows_.truth, ks, inverse, executor_)) {
       add(kFamily, std::move(ratio));
     }
@@ -113,14 +132,31 @@ class Evaluator {
     }
     std::vector<bool> counted(rows_.labels.size(), true);
     for (const NodeId n : ignored_) counted[n] = false;
-    const ScoreRows scores = node_score_rows(model_, rows_);
-    const PrecisionRecall found =
-        precision_recall(scores, closed_sets(rows_.hierarchy, rows_.truth), counted, executor_);
-    add(kFamily, "au_prc", found.pooled);
-    add(kFamily, "au_prc_macro", found.macro);
-    add(kFamily, "au_prc_weighted", found.weighted);
-    add(kFamily, "f_max", found.f_max);
+    const ScoreRows scores = watched(node_score_rows(model_, rows_));
+    const PrecisionRecall found = precision_recall(
+        scores, closed_sets(rows_.hierarchy, rows_.truth), counted, executor_, options_.influences);
+    const auto influence = [&](double PrecisionRecall::Influence::*value) {
+      std::vector<double> of_rows;
+      for (const auto& row : found.influence) of_rows.push_back(row.*value);
+      return of_rows;
+    };
+    using Influence = PrecisionRecall::Influence;
+    add(kFamily, "au_prc", found.pooled, influence(&Influence::pooled));
+    add(kFamily, "au_prc_macro", found.macro, influence(&Influence::macro));
+    add(kFamily, "au_prc_weighted", found.weighted, influence(&Influence::weighted));
+    add(kFamily, "f_max", found.f_max, influence(&Influence::f_max));
     result_.node_scores = found;
+  }
+
+  /// Scores whose computation ends where the control asks to.
+  ScoreRows watched(ScoreRows scores) const {
+    if (control_ == nullptr) return scores;
+    scores.compute = [control = control_, compute = std::move(scores.compute)](
+                         std::size_t begin, std::size_t end, std::span<double> block) {
+      require<OutOfTimeLimit>(control->proceed(), "metrics: the time is up");
+      compute(begin, end, block);
+    };
+    return scores;
   }
 
   std::vector<NodeId> ignored_columns() const {
@@ -146,7 +182,9 @@ class Evaluator {
       add(kFamily, "ece",
           expected_calibration_error(reliability(found.confidence, found.right, kBins)));
     }
-    add(kFamily, "risk_coverage_area", area_under(risk_coverage(found.confidence, found.right)));
+    add(kFamily, "risk_coverage_area", area_under(risk_coverage(found.confidence, found.right)),
+        options_.influences ? influence_on_area(found.confidence, found.right)
+                            : std::vector<double>());
   }
 
   /// Rows with a value that is not NaN.
@@ -192,6 +230,7 @@ class Evaluator {
   const EvaluationOptions& options_;
   MetricChoice choice_;
   Executor& executor_;
+  RunControl* control_;
   std::vector<NodeId> ignored_;
   ModelEvaluation result_;
   std::vector<RowRatio> ratios_;
@@ -208,8 +247,9 @@ NameList NameList::parse(std::string_view text) {
 }
 
 ModelEvaluation evaluate_rows(const ModelParts& model, const EvaluatedRows& rows,
-                              const EvaluationOptions& options, Executor& executor) {
-  return Evaluator(model, rows, options, executor).run();
+                              const EvaluationOptions& options, Executor& executor,
+                              RunControl* control) {
+  return Evaluator(model, rows, options, executor, control).run();
 }
 
 }  // namespace margrove

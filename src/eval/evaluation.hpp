@@ -10,6 +10,7 @@
 #include "eval/evaluated_rows.hpp"
 #include "eval/precision_recall.hpp"
 #include "eval/row_ratio.hpp"
+#include "margrove/control.hpp"
 #include "margrove/options.hpp"
 
 namespace margrove {
@@ -28,6 +29,7 @@ struct EvaluationOptions {
   std::size_t most_pairs = 100'000'000;
   NameList ignored_nodes = {};  // by the metrics of node scores
   bool node_scores = false;     // compute them in any case, for a table
+  bool influences = false;      // of the rows on each metric
   int bootstrap = 0;            // resamples; not given: no intervals
   std::uint64_t seed = 0;       // of the bootstrap
   static auto fields() {
@@ -50,6 +52,8 @@ struct EvaluatedMetric {
   std::string name;
   double value = 0;
   std::optional<Interval> interval = {};  // 95 %, of metrics that are sums over rows
+  /// As RowRatio::influence(), where requested; none of ece.
+  std::vector<double> influence = {};
 };
 
 struct ModelEvaluation {
@@ -59,9 +63,10 @@ struct ModelEvaluation {
 };
 
 /// Throws InvalidOption for a metric or an ignored node that does not exist, InvalidInput for a
-/// metric that was requested by name and that the model or the rows do not allow. The same bits for
-/// any executor.
+/// metric that was requested by name and that the model or the rows do not allow, OutOfTimeLimit
+/// where `control` asks to end. The same bits for any executor.
 ModelEvaluation evaluate_rows(const ModelParts& model, const EvaluatedRows& rows,
-                              const EvaluationOptions& options, Executor& executor);
+                              const EvaluationOptions& options, Executor& executor,
+                              RunControl* control = nullptr);
 
 }  // namespace margrove

@@ -19,6 +19,7 @@ struct KnownMetric {
   bool is_numbered = false;
   std::string_view obstacle = {};
   bool is_loss = false;  // less is better
+  bool needs_calibration = false;
 };
 
 constexpr std::string_view kFewLabels = "the model has fewer labels";
@@ -34,10 +35,10 @@ constexpr std::array kMetrics{
     KnownMetric{"micro_f1", MetricFamily::labels},
     KnownMetric{"macro_f1", MetricFamily::labels},
     KnownMetric{.name = "hamming_loss", .family = MetricFamily::labels, .is_loss = true},
-    KnownMetric{"hierarchical_precision", MetricFamily::hierarchy},
-    KnownMetric{"hierarchical_recall", MetricFamily::hierarchy},
-    KnownMetric{"hierarchical_f1", MetricFamily::hierarchy},
-    KnownMetric{"hierarchical_f1_macro", MetricFamily::hierarchy},
+    KnownMetric{"hierarchical_precision", MetricFamily::nodes},
+    KnownMetric{"hierarchical_recall", MetricFamily::nodes},
+    KnownMetric{"hierarchical_f1", MetricFamily::nodes},
+    KnownMetric{"hierarchical_f1_macro", MetricFamily::nodes},
     KnownMetric{"hierarchical_f1_instance", MetricFamily::hierarchy},
     KnownMetric{"lca_f1", MetricFamily::hierarchy},
     KnownMetric{.name = "tree_distance", .family = MetricFamily::hierarchy, .is_loss = true},
@@ -54,9 +55,9 @@ constexpr std::array kMetrics{
     KnownMetric{"au_prc_macro", MetricFamily::node_scores},
     KnownMetric{"au_prc_weighted", MetricFamily::node_scores},
     KnownMetric{"f_max", MetricFamily::node_scores},
-    KnownMetric{"log_loss", MetricFamily::probabilities, false, kNotCalibrated, true},
-    KnownMetric{"brier", MetricFamily::probabilities, false, kNotCalibrated, true},
-    KnownMetric{"ece", MetricFamily::probabilities, false, kNotCalibrated, true},
+    KnownMetric{"log_loss", MetricFamily::probabilities, false, kNotCalibrated, true, true},
+    KnownMetric{"brier", MetricFamily::probabilities, false, kNotCalibrated, true, true},
+    KnownMetric{"ece", MetricFamily::probabilities, false, kNotCalibrated, true, true},
     KnownMetric{"risk_coverage_area", MetricFamily::probabilities, false,
                 "the model gives label sets", true},
 };
@@ -75,12 +76,41 @@ const KnownMetric* find(std::string_view name) {
   return found == kMetrics.end() ? nullptr : &*found;
 }
 
+bool is_any(const KnownMetric&) { return true; }
+bool is_of_searches(const KnownMetric& metric) { return !metric.needs_calibration; }
+
+/// `known` and those metrics of the registry that `includes` accepts, with K for numbers.
+template <class Includes>
+std::string listed(std::vector<std::string> known, const Includes& includes) {
+  for (const KnownMetric& metric : kMetrics) {
+    if (includes(metric)) known.push_back(concat(metric.name, metric.is_numbered ? "K" : ""));
+  }
+  return detail::join(known, ", ");
+}
+
+/// The same by names, of those with a number some.
+template <class Includes>
+std::vector<std::string> names_of(const Includes& includes) {
+  std::vector<std::string> names;
+  for (const KnownMetric& metric : kMetrics) {
+    if (!includes(metric)) continue;
+    if (!metric.is_numbered) names.emplace_back(metric.name);
+    if (!metric.is_numbered) continue;
+    for (const int number : {1, 3, 5, 10}) {
+      const bool is_level = metric.family == MetricFamily::hierarchy;
+      if (!is_level || number == 1) names.push_back(concat(metric.name, number));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string_view heading(MetricFamily family) {
   switch (family) {
     case MetricFamily::labels:
       return "Label sets";
+    case MetricFamily::nodes:
     case MetricFamily::hierarchy:
       return "Hierarchy";
     case MetricFamily::ranking:
@@ -99,14 +129,8 @@ MetricChoice::MetricChoice(const std::vector<std::string>& names) : is_default_(
       wants_all_ = true;
       continue;
     }
-    if (find(name) == nullptr) {
-      std::vector<std::string> known{"all"};
-      for (const KnownMetric& metric : kMetrics) {
-        known.push_back(concat(metric.name, metric.is_numbered ? "K" : ""));
-      }
-      throw InvalidOption(
-          concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
-    }
+    require<InvalidOption>(find(name) != nullptr, "metric is '", name, "', but must be one of ",
+                           listed({"all"}, is_any));
     named_.push_back(name);
   }
 }
@@ -131,17 +155,20 @@ std::vector<std::size_t> MetricChoice::ranks() const {
   return {ranks.begin(), ranks.end()};
 }
 
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (const KnownMetric& metric : kMetrics) {
-    if (!metric.is_numbered) names.emplace_back(metric.name);
-    if (!metric.is_numbered) continue;
-    for (const int number : {1, 3, 5, 10}) {
-      const bool is_level = metric.family == MetricFamily::hierarchy;
-      if (!is_level || number == 1) names.push_back(concat(metric.name, number));
-    }
-  }
-  return names;
+std::vector<std::string> metric_names() { return names_of(is_any); }
+
+std::vector<std::string> search_metric_names() { return names_of(is_of_searches); }
+
+void require_search_metric(std::string_view name) {
+  const KnownMetric* metric = find(name);
+  require<InvalidOption>(metric != nullptr && is_of_searches(*metric), "metric is '", name,
+                         "', but must be one of ", listed({}, is_of_searches));
+}
+
+bool needs_scores(std::string_view name) {
+  const MetricFamily family = find(name)->family;
+  return family != MetricFamily::labels && family != MetricFamily::nodes &&
+         family != MetricFamily::hierarchy;
 }
 
 bool is_loss(std::string_view name) {

@@ -7,8 +7,9 @@
 
 namespace margrove {
 
-/// Metrics that are computed together.
-enum class MetricFamily { labels, hierarchy, ranking, node_scores, probabilities };
+/// Metrics that are computed together: `nodes` and `hierarchy` from predicted sets as `labels`, the
+/// others from scores.
+enum class MetricFamily { labels, nodes, hierarchy, ranking, node_scores, probabilities };
 /// The heading of a family, such as "Label sets".
 std::string_view heading(MetricFamily family);
 
@@ -33,6 +34,15 @@ class MetricChoice {
 
 /// The names of all metrics; of those with a number some.
 std::vector<std::string> metric_names();
+
+/// The same of those by which searches choose: all that models without calibration have.
+std::vector<std::string> search_metric_names();
+/// Throws InvalidOption, listing the names, for others.
+void require_search_metric(std::string_view name);
+
+/// Whether a metric, which must be known, is computed from the scores of a model, so that predicted
+/// sets do not suffice.
+bool needs_scores(std::string_view name);
 
 /// Whether the smaller value of a metric is the better one.
 bool is_loss(std::string_view name);

@@ -6,7 +6,6 @@
 #include "eval/set_metrics.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
-#include "margrove/options.hpp"
 
 namespace margrove {
 namespace {
@@ -40,16 +39,6 @@ std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& m
            {"hierarchical_recall", m.hierarchical_recall},
            {"hierarchical_f1", m.hierarchical_f1},
            {"hamming_loss", m.hamming_loss}}};
-}
-
-void require_metric(std::string_view name) {
-  std::vector<std::string> known;
-  for (const auto& [metric, value] : named_values(Metrics{})) {
-    if (metric == name) return;
-    known.emplace_back(metric);
-  }
-  throw InvalidOption(
-      concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
 }
 
 namespace {

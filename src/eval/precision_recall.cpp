@@ -50,15 +50,22 @@ class ProteinCentric {
       recall_[change.threshold] += change.recall;
     }
   }
-  double f_max(std::int64_t rows_with_truth) const {
-    double best = 0, precisions = 0, recalls = 0, rows = 0;
+  struct Best {
+    double f = 0;
+    std::size_t threshold = kBelowAll;
+    double precision = 0, recall = 0, rows = 0;  // rows: that reach the threshold
+  };
+  Best f_max(std::int64_t rows_with_truth) const {
+    Best best;
+    double precisions = 0, recalls = 0, rows = 0;
     for (std::size_t t = rows_.size(); t-- > 0;) {
       precisions += precision_[t];
       recalls += recall_[t];
       rows += static_cast<double>(rows_[t]);
       if (rows == 0) continue;
       const double p = precisions / rows, r = recalls / static_cast<double>(rows_with_truth);
-      if (p + r > 0) best = std::max(best, 2 * p * r / (p + r));
+      const double f = p + r > 0 ? 2 * p * r / (p + r) : 0.0;
+      if (f > best.f) best = {f, t, p, r, rows};
     }
     return best;
   }
@@ -106,8 +113,28 @@ class Measurement {
     result.macro /= num_nodes;
     result.weighted /= num_pairs;
     result.pooled = pooled_->average_precision();
-    result.f_max = f_max_;
+    result.f_max = f_max_.f;
     return result;
+  }
+
+  /// Of a result of run() that is not without nodes.
+  void add_influence(PrecisionRecall& result) {
+    result.influence.resize(truth_.num_rows());
+    const auto num_nodes =
+        static_cast<double>(std::ranges::count_if(result.support, [](auto n) { return n > 0; }));
+    if (num_nodes == 0) return;
+    pooled_slopes_ = pooled_->slopes();
+    for (const ScoreThresholds& node : of_node_) slopes_of_node_.push_back(node.slopes());
+    const auto num_pairs = static_cast<double>(pooled_->num_positives());
+    const auto num_rows = static_cast<double>(truth_.num_rows());
+    for_rows(0, truth_.num_rows(), [&](std::size_t i, std::span<const double> scores) {
+      PrecisionRecall::Influence influence = sum_of_slopes(scores, true_columns_[i], result);
+      influence.pooled *= num_rows / num_pairs;
+      influence.macro *= num_rows / num_nodes;
+      influence.weighted *= num_rows / num_pairs;
+      influence.f_max *= num_rows;
+      result.influence[i] = influence;
+    });
   }
 
  private:
@@ -147,9 +174,10 @@ class Measurement {
 
   /// Counts the negatives at each threshold, and gathers the rows' curves in their order.
   void sweep() {
-    constexpr std::size_t kPairsAtOnce = std::size_t{1} << 22;
+    constexpr std::size_t kPairsOfThread = std::size_t{1} << 18;
+    const std::size_t at_once = kPairsOfThread * static_cast<std::size_t>(executor_.size());
     const std::size_t step =
-        std::max<std::size_t>(1, kPairsAtOnce / std::max<std::size_t>(scores_.num_columns, 1));
+        std::max<std::size_t>(1, at_once / std::max<std::size_t>(scores_.num_columns, 1));
     ProteinCentric curves(pooled_->size());
     for (std::size_t begin = 0; begin < truth_.num_rows(); begin += step) {
       const std::size_t end = std::min(begin + step, truth_.num_rows());
@@ -186,6 +214,48 @@ class Measurement {
     return ProteinCentric::changes(reached, truth.size());
   }
 
+  /// The influence of a row before it is divided by what all rows share.
+  PrecisionRecall::Influence sum_of_slopes(std::span<const double> scores,
+                                           std::span<const LabelId> truth,
+                                           const PrecisionRecall& result) const {
+    PrecisionRecall::Influence sum;
+    double reached = 0, right = 0;  // of the threshold of f_max
+    auto next_true = truth.begin();
+    for (const NodeId n : columns_) {
+      const bool is_true = next_true != truth.end() && *next_true == n;
+      next_true += is_true;
+      const std::size_t threshold = pooled_->highest_reached(scores[n]);
+      sum.pooled += slope(pooled_slopes_, threshold, is_true) - (is_true ? result.pooled : 0.0);
+      if (threshold != kBelowAll && threshold >= f_max_.threshold) {
+        reached += 1;
+        right += is_true ? 1 : 0;
+      }
+      if (result.support[n] == 0) continue;
+      const double of_node =
+          slope(slopes_of_node_[n], of_node_[n].highest_reached(scores[n]), is_true);
+      sum.macro +=
+          (of_node - (is_true ? result.of_node[n] : 0.0)) / static_cast<double>(result.support[n]);
+      sum.weighted += of_node - (is_true ? result.weighted : 0.0);
+    }
+    sum.f_max = slope_of_f_max(reached, right, static_cast<double>(truth.size()));
+    return sum;
+  }
+
+  static double slope(const ScoreThresholds::Slopes& slopes, std::size_t threshold, bool is_true) {
+    if (threshold == kBelowAll) return 0;
+    return is_true ? slopes.of_positive[threshold] : slopes.of_negative[threshold];
+  }
+
+  /// Of a row with `right` of `reached` nodes right and num_true true ones.
+  double slope_of_f_max(double reached, double right, double num_true) const {
+    const double p = f_max_.precision, r = f_max_.recall;
+    if (f_max_.f == 0) return 0;
+    const double of_precision = reached == 0 ? 0.0 : (right / reached - p) / f_max_.rows;
+    const double of_recall =
+        num_true == 0 ? 0.0 : (right / num_true - r) / static_cast<double>(rows_with_truth_);
+    return 2 * (r * r * of_precision + p * p * of_recall) / ((p + r) * (p + r));
+  }
+
   struct Scored {
     double score;
     bool is_true;
@@ -198,13 +268,16 @@ class Measurement {
   std::int64_t rows_with_truth_ = 0;
   std::optional<ScoreThresholds> pooled_;
   std::vector<ScoreThresholds> of_node_;
-  double f_max_ = 0;
+  ScoreThresholds::Slopes pooled_slopes_;
+  std::vector<ScoreThresholds::Slopes> slopes_of_node_;
+  ProteinCentric::Best f_max_;
 };
 
 }  // namespace
 
 PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth,
-                                 const std::vector<bool>& counted, Executor& executor) {
+                                 const std::vector<bool>& counted, Executor& executor,
+                                 bool with_influence) {
   require(truth.num_rows() == scores.num_rows, "precision_recall: number of rows with scores is ",
           scores.num_rows, ", but must be ", truth.num_rows(), " as in the truth");
   require(counted.size() == scores.num_columns, "precision_recall: there are ", counted.size(),
@@ -214,7 +287,10 @@ PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth
             " has label ", truth[i].empty() ? 0 : truth[i].back(), ", but there are only ",
             scores.num_columns, " columns");
   }
-  return Measurement(scores, truth, counted, executor).run();
+  Measurement measurement(scores, truth, counted, executor);
+  PrecisionRecall result = measurement.run();
+  if (with_influence) measurement.add_influence(result);
+  return result;
 }
 
 }  // namespace margrove

@@ -23,13 +23,21 @@ struct PrecisionRecall {
   double f_max = 0;
   std::vector<double> of_node;        // average precision; 0 for nodes without rows
   std::vector<std::int64_t> support;  // rows of each node
+
+  /// n times the derivatives of the values with respect to the weight of a row of n. That of f_max
+  /// is at the threshold of the maximum.
+  struct Influence {
+    double pooled = 0, macro = 0, weighted = 0, f_max = 0;
+  };
+  std::vector<Influence> influence;  // of each row, where requested
 };
 
-/// Over the columns that are counted. The labels of `truth` are columns. Scores are computed twice
-/// and not stored: memory O(labels of the truth + a block of rows per thread), time O(rows *
-/// columns * log(labels of the truth)). The same bits for any executor. Throws InvalidInput when
-/// sizes differ.
+/// Over the columns that are counted. The labels of `truth` are columns. Scores are computed twice,
+/// with influences three times, and not stored: memory O(labels of the truth + a block of rows per
+/// thread), time O(rows * columns * log(labels of the truth)). The same bits for any executor.
+/// Throws InvalidInput when sizes differ.
 PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth,
-                                 const std::vector<bool>& counted, Executor& executor);
+                                 const std::vector<bool>& counted, Executor& executor,
+                                 bool with_influence = false);
 
 }  // namespace margrove

@@ -3,30 +3,48 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
-#include "eval/named_metrics.hpp"
-#include "eval/set_metrics.hpp"
-#include "hierarchy/closed_sets.hpp"
+#include "eval/evaluation.hpp"
+#include "eval/metric_choice.hpp"
 #include "margrove/errors.hpp"
-#include "margrove/metrics.hpp"
 
 namespace margrove {
+
+MeasuredMetric measure_metric(std::string_view name, const ModelParts& model,
+                              const EvaluatedRows& rows, Executor& executor, RunControl* control) {
+  require_search_metric(name);
+  EvaluationOptions options;
+  options.metrics.names = {std::string(name)};
+  options.influences = true;
+  EvaluatedMetric metric =
+      std::move(evaluate_rows(model, rows, options, executor, control).metrics.front());
+  return {metric.value, std::move(metric.influence)};
+}
+
 MeasuredMetric measure_metric(std::string_view name, const LabelSets& truth,
                               const LabelSets& predicted, const LabelGraph& hierarchy,
                               const std::vector<bool>& in_training) {
-  require_metric(name);
-  require(truth.num_rows() > 0, "metrics: number of rows is 0, but must be > 0");
-  if (name == "macro_f1") {
-    const MacroF1 macro(std::string(name), truth, predicted, in_training);
-    return {macro.value(), macro.influence()};
+  EvaluatedRows rows;
+  rows.hierarchy = hierarchy;
+  rows.truth = truth;
+  rows.predicted = predicted;
+  rows.in_training = in_training;
+  const ModelParts none;  // sets do not need it
+  return measure_metric(name, none, rows, Executor::serial());
+}
+
+MeasuredMetric mean_over_rows(std::span<const MeasuredMetric> parts) {
+  MeasuredMetric mean;
+  for (const MeasuredMetric& part : parts) {
+    mean.influence.insert(mean.influence.end(), part.influence.begin(), part.influence.end());
   }
-  const std::vector<RowRatio> ratios =
-      name.starts_with("hierarchical_")
-          ? closed_ratios(closed_sets(hierarchy, truth), closed_sets(hierarchy, predicted))
-          : label_ratios(truth, predicted, in_training);
-  const RowRatio& ratio =
-      *std::ranges::find_if(ratios, [&](const RowRatio& each) { return each.name == name; });
-  return {ratio.value(), ratio.influence()};
+  const auto num_rows = static_cast<double>(mean.influence.size());
+  for (const MeasuredMetric& part : parts) {
+    const double share = static_cast<double>(part.influence.size()) / num_rows;
+    mean.value += share * part.value;  // of a single part its very bits
+  }
+  return mean;
 }
 
 double paired_standard_error(const MeasuredMetric& first, const MeasuredMetric& second) {

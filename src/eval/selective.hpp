@@ -14,5 +14,9 @@ std::vector<double> risk_coverage(std::span<const double> confidences,
 /// The mean of the risks, 0 if there are none: the area under the curve (Geifman and El-Yaniv
 /// 2017).
 double area_under(std::span<const double> risks);
+/// n times the derivative of that area with respect to the weight of each row of n, for the rows of
+/// risk_coverage(); of rows that tie, the mean over their places. O(n log n).
+std::vector<double> influence_on_area(std::span<const double> confidences,
+                                      const std::vector<bool>& right);
 
 }  // namespace margrove

@@ -100,11 +100,18 @@ std::size_t TrialRows::num_training_rows() const {
   return rows / splits_.size();
 }
 
+LabelSets TrialRows::training_labels(std::size_t split) const {
+  return select_rows(raw_.labels, splits_[split].training);
+}
+
+LabelSets TrialRows::validation_labels(std::size_t split) const {
+  return select_rows(raw_.labels, splits_[split].validation);
+}
+
 LabelSets TrialRows::truth(const LabelCodec& codec) const {
   LabelSets truth;
-  for (const Split& split : splits_) {
-    const LabelSets given = select_rows(raw_.labels, split.validation);
-    const LabelSets own = translate_labels(given, raw_.codec, codec).labels;
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    const LabelSets own = translate_labels(validation_labels(s), raw_.codec, codec).labels;
     for (std::size_t i = 0; i < own.num_rows(); ++i) truth.append(own[i]);
   }
   return truth;

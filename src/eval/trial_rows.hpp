@@ -47,6 +47,9 @@ class TrialRows {
   std::size_t num_splits() const { return splits_.size(); }
   /// Training rows of a split, rounded down if splits differ.
   std::size_t num_training_rows() const;
+  /// The labels of a split, whose numbers are those of the raw rows.
+  LabelSets training_labels(std::size_t split) const;
+  LabelSets validation_labels(std::size_t split) const;
   /// The true labels of all validation rows, split after split, in the numbers of `codec`.
   LabelSets truth(const LabelCodec& codec) const;
 

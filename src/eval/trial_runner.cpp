@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "eval/metric_choice.hpp"
+
 namespace margrove {
 
 std::unique_ptr<MethodRun> start_run(const Method& method, OptionValues values,
@@ -35,11 +37,35 @@ void TrialRunner::count_labels(const ModelParts& model) {
   }
 }
 
+TrialRunner::Answers TrialRunner::answers_of(const ModelParts& model, std::size_t split,
+                                             const CsrMatrix& validation, Executor& threads,
+                                             RunControl& share) const {
+  if (!needs_scores(metric_)) return {model.rows().predict(validation, threads), {}};
+  EvaluatedRows rows =
+      evaluated_rows(model, validation, rows_->validation_labels(split), raw_.codec, threads);
+  set_training_rows(rows_->training_labels(split), raw_.codec, rows);
+  return {{}, measure_metric(metric_, model, rows, threads, &share)};
+}
+
+MeasuredMetric TrialRunner::measure(const std::vector<std::optional<Answers>>& answers,
+                                    const ModelParts& model) {
+  if (needs_scores(metric_)) {
+    std::vector<MeasuredMetric> parts;
+    for (const auto& part : answers) parts.push_back(part->of_scores);
+    return mean_over_rows(parts);
+  }
+  LabelSets all;
+  for (const auto& part : answers) {
+    for (std::size_t i = 0; i < part->predicted.num_rows(); ++i) all.append(part->predicted[i]);
+  }
+  count_labels(model);
+  return measure_metric(metric_, *truth_, all, model.hierarchy, has_rows_);
+}
+
 std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionValues& values,
                                              RunControl& share) {
   std::vector<TrialSplit>& splits = splits_for(method, *start_run(method, values, seed_), share);
-  std::vector<std::optional<LabelSets>> predicted(splits.size());
-  std::vector<double> seconds(splits.size(), 0.0);
+  std::vector<std::optional<Answers>> answers(splits.size());
   std::optional<ModelParts> model;
   const auto train_one = [&](std::size_t s, Executor& threads) {
     if (!share.proceed()) return;
@@ -48,10 +74,10 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
     ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
-    LabelSets labels = trained.rows().predict(splits[s].validation_for(trained, share), threads);
+    Answers own = answers_of(trained, s, splits[s].validation_for(trained, share), threads, share);
     if (!share.proceed()) return;
-    predicted[s] = std::move(labels);
-    seconds[s] = share.seconds() - before;
+    own.seconds = share.seconds() - before;
+    answers[s] = std::move(own);
     if (s == 0) model = std::move(trained);
   };
   if (splits.size() == 1) {
@@ -60,14 +86,13 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
     executor_.for_each(splits.size(),
                        [&](std::size_t s, int) { train_one(s, Executor::serial()); });
   }
-  LabelSets all;
-  for (const auto& part : predicted) {
+  double slowest = 0;
+  for (const auto& part : answers) {
     if (!part) return std::nullopt;
-    for (std::size_t i = 0; i < part->num_rows(); ++i) all.append((*part)[i]);
+    slowest = std::max(slowest, part->seconds);
   }
-  count_labels(*model);
-  return TrialOutcome{measure_metric(metric_, *truth_, all, model->hierarchy, has_rows_),
-                      *std::ranges::max_element(seconds), std::move(*model)};
+  MeasuredMetric metric = measure(answers, *model);
+  return TrialOutcome{std::move(metric), slowest, std::move(*model)};
 }
 
 MemoryEstimate TrialRunner::memory_on_all_rows(const Method& method, const OptionValues& values,

@@ -13,7 +13,10 @@ namespace margrove {
 
 /// A setting on all splits of a stage.
 struct TrialOutcome {
-  MeasuredMetric metric;         // on the validation rows of all splits
+  /// On the validation rows of all splits: of their predicted sets together, but where the metric
+  /// needs scores the mean over the splits, because scores of different models have no common
+  /// scale.
+  MeasuredMetric metric;
   double seconds_per_split = 0;  // of the slowest one, predictions included
   ModelParts model;              // of the first split
 };
@@ -32,6 +35,7 @@ class TrialRunner {
         seed_(seed),
         executor_(executor) {}
 
+  /// A metric of searches.
   void set_metric(std::string metric) { metric_ = std::move(metric); }
   /// Trains on these splits from now on, to which the object refers.
   void begin_stage(const std::vector<Split>& splits);
@@ -54,6 +58,17 @@ class TrialRunner {
  private:
   std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run, RunControl& control);
   void count_labels(const ModelParts& model);
+
+  /// What a model says of the validation rows of its split.
+  struct Answers {
+    LabelSets predicted;       // unless the metric needs scores
+    MeasuredMetric of_scores;  // if it does
+    double seconds = 0;        // of training, too
+  };
+  Answers answers_of(const ModelParts& model, std::size_t split, const CsrMatrix& validation,
+                     Executor& threads, RunControl& share) const;
+  MeasuredMetric measure(const std::vector<std::optional<Answers>>& answers,
+                         const ModelParts& model);
 
   const Examples& raw_;
   const Hierarchy* hierarchy_;

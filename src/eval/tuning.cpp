@@ -10,24 +10,31 @@
 #include <set>
 
 #include "base/number_text.hpp"
+#include "base/out_of_time.hpp"
+#include "eval/evaluation.hpp"
 #include "eval/metric_choice.hpp"
-#include "eval/named_metrics.hpp"
-#include "methods/labelled_rows.hpp"
 
 namespace margrove {
 namespace {
 
-double value_of(const Metrics& metrics, std::string_view name) {
-  require_metric(name);
-  const auto values = named_values(metrics);
-  return std::ranges::find(values, name, [](const auto& each) { return each.first; })->second;
-}
-
 /// One split, prepared once for all grid points.
 struct PreparedSplit {
   PreparedRows training;
+  LabelSets training_labels;  // of the raw rows
   Examples validation;
 };
+
+/// A metric on the validation rows. Throws OutOfTimeLimit where `control` asks to end.
+double measured(std::string_view metric, const ModelParts& model, const PreparedSplit& split,
+                Executor& executor, RunControl& control) {
+  const Examples& validation = split.validation;
+  EvaluatedRows rows = evaluated_rows(model, preprocess(model, validation), validation.labels,
+                                      validation.codec, executor);
+  set_training_rows(split.training_labels, validation.codec, rows);
+  return evaluate_rows(model, rows, {.metrics = {{std::string(metric)}}}, executor, &control)
+      .metrics.front()
+      .value;
+}
 
 }  // namespace
 
@@ -247,7 +254,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control, std::span<const double> row_weights) {
-  require_metric(metric);
+  require_search_metric(metric);
   const auto options_at = [&](std::size_t p) {
     return joined(fixed, options_of_point(grid[p], preprocessing).of_method);
   };
@@ -270,6 +277,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       prepared[s].training =
           prepare_rows(select_rows(raw, splits[s].training), hierarchy, part.preprocessing,
                        select_weights(row_weights, splits[s].training), &control);
+      prepared[s].training_labels = select_rows(raw.labels, splits[s].training);
       prepared[s].validation = select_rows(raw, splits[s].validation);
     });
     const auto measure = [&](std::size_t index, Executor& threads) {
@@ -282,8 +290,11 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       const ModelParts model = train_model(method, *run, split.training.training_set(),
                                            split.training.preprocessing, threads, inner);
       if (inner.stop_reason() != Stop::converged) return;
-      result.points[p].scores[s] =
-          value_of(evaluate_model(model, split.validation, threads).metrics, metric);
+      try {
+        result.points[p].scores[s] = measured(metric, model, split, threads, inner);
+      } catch (const OutOfTimeLimit&) {
+        return;
+      }
       ++done;
       report();
     };
@@ -312,14 +323,6 @@ void choose_best(TuningResult& result, std::string_view metric) {
     const bool is_better = is_loss(metric) ? point.mean < best : point.mean > best;
     if (is_better || (std::isnan(best) && !std::isnan(point.mean))) result.best = p;
   }
-}
-
-Evaluation evaluate_model(const ModelParts& model, const Examples& raw, Executor& executor) {
-  const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
-  const CsrMatrix X = preprocess(model, raw);
-  const LabelSets predicted = model.rows().predict(X, executor);
-  return {compute_metrics(truth.labels, predicted, model.hierarchy, model.in_training()),
-          truth.num_unknown_labels, truth.num_rows_with_unknown};
 }
 
 }  // namespace margrove

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "margrove/metrics.hpp"
 #include "margrove/selection.hpp"
 #include "methods/training.hpp"
 #include "model/splits.hpp"
@@ -72,8 +71,8 @@ void validate_on_known(std::span<Split> splits, const Examples& raw, const Hiera
                        const OptionValues& fixed, std::span<const OptionValues> grid);
 
 /// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
-/// whose options the points may set, too, and measures `metric` (a name of named_values(Metrics))
-/// on its validation rows. `fixed` options hold for all points. Points and splits run in parallel,
+/// whose options the points may set, too, and measures `metric` (one of searches) on its validation
+/// rows. `fixed` options hold for all points. Points and splits run in parallel,
 /// each on one thread, or a single one on all; the result does not depend on executor.size().
 /// Throws InvalidOption for an unknown metric or option.
 TuningResult tune(const Method& method, const OptionValues& fixed,
@@ -88,13 +87,5 @@ TuningResult search_rows(const Method& method, const OptionValues& fixed, const 
                          const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                          std::span<const double> row_weights, const TuneOptions& options,
                          Executor& executor, RunControl& control);
-
-/// The metrics of a model on rows that may have labels which it does not know.
-struct Evaluation {
-  Metrics metrics;
-  std::size_t num_unknown_labels = 0;     // distinct labels that the model does not know
-  std::size_t num_rows_with_unknown = 0;  // rows with one
-};
-Evaluation evaluate_model(const ModelParts& model, const Examples& raw, Executor& executor);
 
 }  // namespace margrove

@@ -63,6 +63,32 @@ class ScoreThresholds {
     }
     return sum;
   }
+  /// The derivatives of num_positives() * average_precision() with respect to the weight of a pair,
+  /// by the highest threshold that it reaches. The pairs' derivatives add up to that product.
+  struct Slopes {
+    std::vector<double> of_positive, of_negative;
+  };
+  Slopes slopes() const {
+    Slopes slopes{std::vector<double>(size()), std::vector<double>(size())};
+    std::vector<double> reached(size());
+    double pairs = 0, right = 0;
+    for (std::size_t t = size(); t-- > 0;) {
+      right += static_cast<double>(positives_[t]);
+      pairs += static_cast<double>(positives_[t] + negatives_[t]);
+      reached[t] = pairs;
+      slopes.of_positive[t] = right / pairs;  // the precision, which a positive pair adds itself
+    }
+    double gained = 0, lost = 0;  // by a pair at the thresholds that it reaches
+    for (std::size_t t = 0; t < size(); ++t) {
+      const double precision = slopes.of_positive[t];
+      const double share = static_cast<double>(positives_[t]) / reached[t];
+      gained += share * (1 - precision);
+      lost += share * precision;
+      slopes.of_positive[t] += gained;
+      slopes.of_negative[t] = -lost;
+    }
+    return slopes;
+  }
   /// The highest score from which on answering yes has the best F1 of all pairs; 0 without pairs.
   double best_for_f1() const {
     const auto all = static_cast<double>(num_positives());

@@ -120,9 +120,25 @@ class Auto(AutoTest):
             "left out: flat-svm --multiclass crammer-singer: it is for rows with one label each",
             out,
         )
-        for metric in ("hierarchical_f1", "hamming_loss"):
+        for metric in ("hierarchical_f1", "hamming_loss", "au_prc", "f_max", "ndcg_at_3"):
             out, _ = self.auto("--metric", metric, "several", "model")
             self.assertIn(f" {metric} ", out.splitlines()[0])
+
+    def test_metrics_of_scores_do_not_depend_on_threads(self) -> None:
+        outputs = []
+        for threads in ("1", "3"):
+            out, _ = self.auto("--hierarchy", "tree", "--metric", "au_prc", "--threads", threads,
+                               "train", threads)  # fmt: skip
+            outputs.append(re.sub(r" +\d+\.\d( |$)", " ", out.split("\n\n")[0], flags=re.M))
+            self.assertRegex(out, r"(?m)^\S.* ± \d\.\d{4}")
+        self.assertEqual(*outputs)
+        self.assertEqual(self.read("1"), self.read("3"))
+
+    def test_a_metric_that_no_model_has_is_explained_in_the_table(self) -> None:
+        out, err = self.auto("--metric", "precision_at_50", "train", "model", code=3)
+        self.assertIn("metric precision_at_50 was requested, but the model has fewer labels", out)
+        self.assertIn("no candidate could be trained; the table has the reasons", err)
+        self.assertFalse(os.path.exists(self.path("model")))
 
     def test_columns_of_csv_and_paths(self) -> None:
         rng = random.Random(1)
@@ -226,6 +242,7 @@ class Limits(AutoTest):
     def test_2_for_wrong_options(self) -> None:
         cases = [
             ("metric is 'joy', but must be one of accuracy", ["--metric", "joy"]),
+            ("metric is 'brier', but must be one of accuracy", ["--metric", "brier"]),
             ("option seed is -1", ["--seed", "-1"]),
             ("option time-limit-seconds is -1", ["--time-limit-seconds", "-1"]),
             ("option part-of is given, but needs a --hierarchy FILE", ["--part-of"]),

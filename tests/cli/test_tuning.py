@@ -28,6 +28,20 @@ class Tuning(CliTest):
         )
         self.assertRegex(out, r"(?m)^10\t0\.[0-9]+ .* \*$")
 
+    def test_any_metric_of_evaluate_is_tuned_for(self) -> None:
+        tune = ["tune", "--method", "flat-svm", "--quiet", "--folds", "2", "--grid", "C=0.1,1"]
+        for metric in ("au_prc", "f_max", "lca_f1", "precision_at_1"):
+            out, _ = self.run_program(
+                *tune, "--hierarchy", "tree", "--metric", metric, "train", "model"
+            )
+            self.assertIn(f"C\t{metric}\n", out)
+            self.assertRegex(out, r"(?m)^0\.1\t[01]\.\d{4} \(")
+        for metric in ("joy", "ece", "all"):
+            self.assert_fails(2, f"metric is '{metric}', but must be one of accuracy, ", *tune,
+                              "--metric", metric, "train", "model")  # fmt: skip
+        self.assert_fails(3, "metric ndcg_at_50 was requested, but the model has fewer labels",
+                          *tune, "--metric", "ndcg_at_50", "train", "model")  # fmt: skip
+
     def test_rows_with_partial_labels_are_trained_on_but_not_measured(self) -> None:
         self.write("two", "p a\np b\nq c\n")
         rows = [f"{'abc'[i % 3]} {i % 3 + 1}:1\n" for i in range(30)]

@@ -91,6 +91,17 @@ def test_takes_sparse_rows_and_label_sets() -> None:
     assert AutoClassifier(metric="hamming_loss").fit(X, indicator).predict(X).shape == (80, 4)
 
 
+@pytest.mark.parametrize("metric", ["au_prc", "f_max", "ndcg_at_3"])
+def test_chooses_by_metrics_of_scores(metric: str) -> None:
+    X, y = rows(noise=0.8)
+    several = [{label, "rose"} if k % 3 == 0 else {label} for k, label in enumerate(y)]
+    chosen = AutoClassifier(metric=metric, hierarchy=EDGES).fit(X, several)
+    assert chosen.metric_ == metric
+    for row in chosen.candidates_:
+        assert 0.3 < row["score"] <= 1
+        assert row["standard_error"] >= 0
+
+
 def test_the_random_state_decides_the_choice() -> None:
     X, y = rows(noise=0.8)
 

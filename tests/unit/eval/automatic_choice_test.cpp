@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "counted_seconds.hpp"
+#include "eval/evaluation.hpp"
+#include "eval/metric_choice.hpp"
 #include "eval/named_metrics.hpp"
 #include "eval/row_ratio.hpp"
 #include "eval/trial_rows.hpp"
@@ -167,6 +170,13 @@ TEST(PairedStandardError, is_that_of_a_bootstrap) {
               HasSubstr("must be of the same"));
 }
 
+TEST(MeanOverRows, weighs_parts_by_their_rows) {
+  const std::vector<MeasuredMetric> parts{{0.5, {1, -1, 0}}, {0.9, {2}}};
+  const MeasuredMetric mean = mean_over_rows(parts);
+  EXPECT_DOUBLE_EQ(mean.value, (3 * 0.5 + 0.9) / 4);
+  EXPECT_EQ(mean.influence, (std::vector<double>{1, -1, 0, 2}));
+}
+
 // Candidates --------------------------------------------------------------------------------------
 
 TEST(Candidates, have_options_that_their_methods_take) {
@@ -254,6 +264,58 @@ TEST(TrialSplits, are_folds_where_rows_are_few_or_labels_rare) {
               HasSubstr("there are 1 rows, but must be at least 2"));
 }
 
+TEST(TrialRunner, measures_what_evaluate_says_of_the_model) {
+  const Hierarchy tree = two_levels();
+  for (const bool several : {false, true}) {
+    const Examples raw = leaf_rows(120, 0.6, several);
+    const std::vector<Split> split{stratified_hold_out(raw.labels, 0.3, 1)};
+    const Examples training = select_rows(raw, split[0].training);
+    const Examples validation = select_rows(raw, split[0].validation);
+    const PreprocessingOptions preprocessing;
+    Executor executor(1);
+    RunControl control;
+    TrialRunner runner(raw, &tree, preprocessing, 1, executor);
+    runner.begin_stage(split);
+    for (const char* method : {"flat-svm", "hr-lr", "nhsvm", "kernel-ridge"}) {
+      for (const std::string& metric : search_metric_names()) {
+        SCOPED_TRACE(concat(method, " ", metric));
+        if (metric.ends_with("_10") || (several && metric == "risk_coverage_area")) continue;
+        runner.set_metric(metric);
+        const auto outcome = runner.run(find_method(method), {}, control);
+        ASSERT_TRUE(outcome);
+        const EvaluatedRows rows =
+            evaluated_rows(outcome->model, validation, nullptr, &training, executor);
+        EXPECT_EQ(outcome->metric.value,
+                  evaluate_rows(outcome->model, rows, {.metrics = {{metric}}}, executor)
+                      .metrics.front()
+                      .value);
+        EXPECT_EQ(outcome->metric.influence.size(), validation.num_rows());
+      }
+    }
+  }
+}
+
+TEST(TrialRunner, takes_the_mean_of_metrics_of_scores_over_folds) {
+  const Examples raw = leaf_rows(90, 0.8);
+  const std::vector<Split> folds = trial_splits(raw.labels, 1);
+  const PreprocessingOptions preprocessing;
+  Executor executor(1);
+  RunControl control;
+  TrialRunner runner(raw, nullptr, preprocessing, 1, executor);
+  runner.set_metric("au_prc");
+  const auto measured = [&](const std::vector<Split>& splits) {
+    runner.begin_stage(splits);
+    return runner.run(find_method("flat-svm"), {}, control)->metric;
+  };
+  double sum = 0;
+  for (const Split& fold : folds) {
+    sum += measured({fold}).value * static_cast<double>(fold.validation.size());
+  }
+  const MeasuredMetric of_all = measured(folds);
+  EXPECT_NEAR(of_all.value, sum / 90, 1e-12);
+  EXPECT_EQ(of_all.influence.size(), 90U);
+}
+
 // The choice --------------------------------------------------------------------------------------
 
 TEST(AutomaticChoice, takes_the_simplest_where_many_do_well) {
@@ -302,6 +364,39 @@ TEST(AutomaticChoice, depends_on_data_and_seed_but_not_on_threads) {
   }
 }
 
+TEST(AutomaticChoice, takes_every_metric_of_scores_and_sets) {
+  const Hierarchy tree = two_levels();
+  const Examples raw = leaf_rows(80, 0.6, true);
+  for (const std::string metric :
+       {"au_prc", "au_prc_macro", "f_max", "ndcg_at_3", "psp_at_1", "coverage_error", "lca_f1"}) {
+    SCOPED_TRACE(metric);
+    const AutomaticChoice choice = choose(raw, &tree, {.metric = metric});
+    const AutomaticChoice again = choose(raw, &tree, {.metric = metric}, 3);
+    ASSERT_TRUE(choice.model);
+    ASSERT_EQ(choice.candidates.size(), again.candidates.size());
+    for (std::size_t k = 0; k < choice.candidates.size(); ++k) {
+      const CandidateResult& each = choice.candidates[k];
+      EXPECT_THAT(each.note, IsEmpty()) << each.name();
+      EXPECT_EQ(each.name(), again.candidates[k].name());
+      EXPECT_EQ(each.score, again.candidates[k].score);
+      EXPECT_EQ(each.standard_error, again.candidates[k].standard_error);
+    }
+  }
+  const AutomaticChoice choice =
+      choose(signs(200, true, 0.3), nullptr, {.metric = "risk_coverage_area"});
+  EXPECT_LT(choice.chosen().score, 0.1);
+}
+
+TEST(AutomaticChoice, says_why_a_metric_cannot_be_computed) {
+  const AutomaticChoice choice =
+      choose(signs(40, false, 0.3), nullptr, {.metric = "precision_at_3"});
+  EXPECT_FALSE(choice.model);
+  for (const CandidateResult& each : choice.candidates) {
+    EXPECT_EQ(each.verdict, Verdict::failed);
+    EXPECT_THAT(each.note, HasSubstr("metric precision_at_3 was requested, but the model has"));
+  }
+}
+
 TEST(AutomaticChoice, minimises_a_loss) {
   const AutomaticChoice choice = choose(signs(200, true, 0.3), nullptr, {.metric = "hamming_loss"});
   EXPECT_LT(choice.chosen().score, 0.1);
@@ -312,6 +407,17 @@ TEST(AutomaticChoice, says_that_the_time_limit_left_nothing) {
   EXPECT_FALSE(choice.model);
   EXPECT_EQ(choice.stop, Stop::time_limit);
   EXPECT_THAT(choice.candidates, Not(Contains(Field(&CandidateResult::verdict, Verdict::chosen))));
+}
+
+TEST(AutomaticChoice, a_limit_that_comes_within_a_metric_of_scores_cuts_the_trial) {
+  const Examples raw = signs(60, false, 0.3);
+  for (int limit = 1; limit < 300; limit += 7) {
+    RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+    const AutomaticChoice choice = choose_automatically(raw, nullptr, {}, {.metric = "au_prc"}, 0,
+                                                        Executor::serial(), control);
+    EXPECT_EQ(choice.stop, Stop::time_limit) << limit;
+    for (const CandidateResult& each : choice.candidates) EXPECT_THAT(each.note, IsEmpty());
+  }
 }
 
 TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {

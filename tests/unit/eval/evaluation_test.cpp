@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "eval/evaluation_tables.hpp"
 #include "margrove/errors.hpp"
 #include "small_models.hpp"
@@ -113,6 +115,28 @@ TEST_F(EvaluationTest, errors_name_metric_and_obstacle) {
   fails({.metrics = {{"ndcg_at_5"}}}, "metric ndcg_at_5 was requested, but the model has fewer");
   fails({.metrics = {{"nonsense"}}}, "metric is 'nonsense', but must be one of all, accuracy, ");
   fails({.ignored_nodes = {{"cow"}}}, "option ignore_nodes has 'cow', but must have nodes");
+}
+
+TEST_F(EvaluationTest, metrics_of_scores_end_where_the_control_asks_to) {
+  const EvaluatedRows evaluated = rows();
+  RunControl control;
+  control.interrupt();
+  for (const std::string name : {"au_prc", "ndcg_at_1"}) {
+    EXPECT_THROW(evaluate_rows(model_, evaluated, {.metrics = {{name}}}, one_, &control),
+                 OutOfTimeLimit)
+        << name;
+  }
+}
+
+TEST_F(EvaluationTest, influences_come_on_request) {
+  const EvaluatedRows evaluated = rows();
+  const auto metrics = evaluate_rows(model_, evaluated, {.influences = true}, one_).metrics;
+  for (const EvaluatedMetric& metric : metrics) {
+    EXPECT_EQ(metric.influence.size(), 4U) << metric.name;
+    EXPECT_NEAR(std::accumulate(metric.influence.begin(), metric.influence.end(), 0.0), 0, 1e-9)
+        << metric.name;
+  }
+  EXPECT_TRUE(evaluate_rows(model_, evaluated, {}, one_).metrics.front().influence.empty());
 }
 
 TEST_F(EvaluationTest, a_hierarchy_beside_that_of_the_model_is_refused) {

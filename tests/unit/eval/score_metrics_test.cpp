@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/random.hpp"
 #include "eval/precision_recall.hpp"
 #include "eval/ranking.hpp"
 #include "eval/selective.hpp"
@@ -104,6 +105,142 @@ TEST(PrecisionRecall, without_a_true_node_all_is_zero) {
   EXPECT_EQ(found.macro, 0);
   EXPECT_EQ(found.weighted, 0);
   EXPECT_EQ(found.f_max, 0);
+}
+
+/// Rows of 5 nodes, true and false ones with scores that overlap; some tie.
+struct ScoredTruth {
+  std::vector<std::vector<double>> scores;
+  std::vector<std::vector<LabelId>> truth;
+};
+ScoredTruth overlapping(std::size_t num_rows) {
+  ScoredTruth rows;
+  Random random(7);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    std::vector<double> scores;
+    std::vector<LabelId> truth;
+    for (LabelId n = 0; n < 5; ++n) {
+      const bool is_true = i % 6 != 0 && random.below(3) == 0;
+      if (is_true) truth.push_back(n);
+      scores.push_back(std::round(8 * (random.normal() + (is_true ? 1 : 0))) / 8);
+    }
+    rows.scores.push_back(scores);
+    rows.truth.push_back(truth);
+  }
+  return rows;
+}
+
+TEST(PrecisionRecall, influences_are_derivatives_by_the_weights_of_rows) {
+  constexpr std::size_t kRows = 14;
+  constexpr int kCopies = 400;  // a row more is a step of 1/400 in its weight
+  const ScoredTruth rows = overlapping(kRows);
+  ScoredTruth copies;
+  for (int copy = 0; copy < kCopies; ++copy) {
+    copies.scores.insert(copies.scores.end(), rows.scores.begin(), rows.scores.end());
+    copies.truth.insert(copies.truth.end(), rows.truth.begin(), rows.truth.end());
+  }
+  const auto all = [&](const ScoredTruth& of, bool with_influence, int threads = 1) {
+    Executor executor(threads);
+    return precision_recall(rows_of(of.scores), sets(of.truth), {true, true, true, true, false},
+                            executor, with_influence);
+  };
+  const PrecisionRecall found = all(rows, true);
+  ASSERT_EQ(found.influence.size(), kRows);
+  EXPECT_TRUE(all(rows, false).influence.empty());
+  PrecisionRecall::Influence sum;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    ScoredTruth heavier = copies;
+    heavier.scores.push_back(rows.scores[i]);
+    heavier.truth.push_back(rows.truth[i]);
+    const PrecisionRecall after = all(heavier, false);
+    const double step = 1.0 * kRows * kCopies;
+    EXPECT_NEAR(found.influence[i].pooled, step * (after.pooled - found.pooled), 0.01) << i;
+    EXPECT_NEAR(found.influence[i].macro, step * (after.macro - found.macro), 0.02) << i;
+    EXPECT_NEAR(found.influence[i].weighted, step * (after.weighted - found.weighted), 0.02) << i;
+    EXPECT_NEAR(found.influence[i].f_max, step * (after.f_max - found.f_max), 0.01) << i;
+    EXPECT_EQ(found.influence[i].pooled, all(rows, true, 3).influence[i].pooled) << i;
+    EXPECT_EQ(found.influence[i].macro, all(rows, true, 3).influence[i].macro) << i;
+    sum.pooled += found.influence[i].pooled;
+    sum.macro += found.influence[i].macro;
+    sum.weighted += found.influence[i].weighted;
+    sum.f_max += found.influence[i].f_max;
+  }
+  EXPECT_NEAR(sum.pooled, 0, 1e-12);
+  EXPECT_NEAR(sum.macro, 0, 1e-12);
+  EXPECT_NEAR(sum.weighted, 0, 1e-12);
+  EXPECT_NEAR(sum.f_max, 0, 1e-12);
+}
+
+TEST(PrecisionRecall, influences_give_the_standard_errors_of_a_bootstrap) {
+  constexpr std::size_t kRows = 400;
+  constexpr int kSamples = 400;
+  const ScoredTruth rows = overlapping(kRows);
+  Executor executor(1);
+  const std::vector<bool> counted(5, true);
+  const auto error_of = [](double squares) { return std::sqrt(squares) / kRows; };
+  double pooled = 0, f_max = 0;
+  for (const auto& row :
+       precision_recall(rows_of(rows.scores), sets(rows.truth), counted, executor, true)
+           .influence) {
+    pooled += row.pooled * row.pooled;
+    f_max += row.f_max * row.f_max;
+  }
+  Random random(5);
+  std::vector<PrecisionRecall> samples;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    ScoredTruth drawn;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const std::size_t row = random.below(kRows);
+      drawn.scores.push_back(rows.scores[row]);
+      drawn.truth.push_back(rows.truth[row]);
+    }
+    samples.push_back(
+        precision_recall(rows_of(drawn.scores), sets(drawn.truth), counted, executor));
+  }
+  const auto deviation = [&](double PrecisionRecall::*value) {
+    double sum = 0, squares = 0;
+    for (const PrecisionRecall& sample : samples) {
+      sum += sample.*value / kSamples;
+      squares += sample.*value * sample.*value / kSamples;
+    }
+    return std::sqrt(squares - sum * sum);
+  };
+  EXPECT_NEAR(error_of(pooled) / deviation(&PrecisionRecall::pooled), 1, 0.12);
+  EXPECT_NEAR(error_of(f_max) / deviation(&PrecisionRecall::f_max), 1, 0.12);
+}
+
+TEST(PrecisionRecall, influences_without_a_true_node_are_zero) {
+  Executor executor(1);
+  const PrecisionRecall found =
+      precision_recall(rows_of({{1, 2}}), sets({{}}), {true, true}, executor, true);
+  ASSERT_EQ(found.influence.size(), 1U);
+  EXPECT_EQ(found.influence[0].pooled, 0);
+  EXPECT_EQ(found.influence[0].f_max, 0);
+}
+
+TEST(RiskCoverage, influences_are_those_of_leaving_a_row_out) {
+  Random random(3);
+  std::vector<double> confidences;
+  std::vector<bool> right;
+  constexpr std::size_t kRows = 400;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    confidences.push_back(static_cast<double>(random.below(100)) / 100);
+    right.push_back(random.uniform() < 0.3 + 0.6 * confidences.back());
+  }
+  const std::vector<double> influence = influence_on_area(confidences, right);
+  const double area = area_under(risk_coverage(confidences, right));
+  double sum = 0, squares = 0, left_out = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    std::vector<double> others = confidences;
+    std::vector<bool> right_others = right;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    right_others.erase(right_others.begin() + static_cast<std::ptrdiff_t>(i));
+    const double change = area - area_under(risk_coverage(others, right_others));
+    sum += influence[i];
+    squares += influence[i] * influence[i];
+    left_out += std::pow((kRows - 1) * change, 2);
+  }
+  EXPECT_NEAR(sum, 0, 1e-9);
+  EXPECT_NEAR(std::sqrt(squares), std::sqrt(left_out), 0.05 * std::sqrt(left_out));
 }
 
 TEST(Ranking, ties_go_to_the_lowest_label_and_unscored_labels_are_never_found) {

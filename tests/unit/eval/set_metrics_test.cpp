@@ -14,7 +14,9 @@
 namespace margrove {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 using Labels = std::vector<LabelId>;
@@ -93,6 +95,25 @@ TEST(SiblingConfusion, counts_siblings_whose_parent_is_right) {
       sibling_confusion(tree(), sets({{3}, {3}, {3}, {4, 9}}), sets({{4}, {4}, {5}, {4}}));
   const SiblingConfusion expected{{{1, 2}, 1}, {{3, 4}, 2}};
   EXPECT_EQ(confused, expected);
+}
+
+TEST(MetricChoice, searches_choose_by_all_that_needs_no_calibration) {
+  const std::vector<std::string> names = search_metric_names();
+  for (const std::string& name : names) EXPECT_NO_THROW(require_search_metric(name));
+  EXPECT_EQ(names.size() + 3, metric_names().size());
+  EXPECT_NO_THROW(require_search_metric("ndcg_at_7"));
+  for (const char* name : {"brier", "log_loss", "ece", "all", "f1", ""}) {
+    EXPECT_THAT([&] { require_search_metric(name); },
+                ThrowsMessage<InvalidOption>(AllOf(HasSubstr("', but must be one of accuracy, "),
+                                                   HasSubstr("f_max"), HasSubstr("ndcg_at_K"),
+                                                   Not(HasSubstr("brier,")))))
+        << name;
+  }
+  EXPECT_TRUE(needs_scores("au_prc"));
+  EXPECT_TRUE(needs_scores("precision_at_3"));
+  EXPECT_TRUE(needs_scores("risk_coverage_area"));
+  EXPECT_FALSE(needs_scores("hierarchical_f1"));
+  EXPECT_FALSE(needs_scores("lca_f1"));
 }
 
 TEST(MetricChoice, names_choose_families_and_ranks) {

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "counted_seconds.hpp"
+#include "eval/evaluation.hpp"
 #include "model/splits.hpp"
 
 namespace margrove {
@@ -277,28 +279,46 @@ TEST(Tune, an_interrupt_ends_it_with_that_stop) {
   EXPECT_EQ(tune_toy(executor, control).stop, Stop::interrupted);
 }
 
-TEST(EvaluateModel, labels_the_model_does_not_know_are_counted_misses) {
+TEST(Tune, measures_what_evaluate_says_of_the_models_of_the_splits) {
   const Examples raw = noisy_rows(60);
-  const PreparedRows prepared = prepare_rows(raw, nullptr, {});
-  const Method& method = find_method("flat-svm");
-  const auto run = method.start();
-  Executor executor(1);
+  const std::vector<std::string> texts{"C=1"};
+  const std::vector<Split> splits = stratified_folds(raw.labels, 2, 0);
+  Executor executor(2);
   RunControl control;
-  const ModelParts model =
-      train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
-  const double before = evaluate_model(model, raw, executor).metrics.accuracy;
-  Examples strange = raw;
-  const LabelId unknown = strange.codec.add("r");
-  LabelSets labels;
-  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
-    labels.append(std::vector<LabelId>{i < 6 ? unknown : raw.labels[i][0]});
+  const Method& method = find_method("flat-svm");
+  for (const std::string metric : {"au_prc", "f_max", "psp_at_1", "lca_f1", "coverage_error"}) {
+    const TuningResult result =
+        tune(method, {}, parse_grid(texts), raw, nullptr, {}, splits, metric, executor, control);
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      const Examples training = select_rows(raw, splits[s].training);
+      const PreparedRows prepared = prepare_rows(training, nullptr, {});
+      const auto run = method.start();
+      set_options(run->options(), {{"C", "1"}});
+      const ModelParts model = train_model(method, *run, prepared.training_set(),
+                                           prepared.preprocessing, executor, control);
+      const EvaluatedRows rows = evaluated_rows(model, select_rows(raw, splits[s].validation),
+                                                nullptr, &training, executor);
+      EXPECT_EQ(result.points[0].scores[s],
+                evaluate_rows(model, rows, {.metrics = {{metric}}}, executor).metrics[0].value)
+          << metric;
+    }
   }
-  strange.labels = labels;
-  const Evaluation evaluation = evaluate_model(model, strange, executor);
-  EXPECT_EQ(evaluation.num_unknown_labels, 1u);
-  EXPECT_EQ(evaluation.num_rows_with_unknown, 6u);
-  EXPECT_LT(evaluation.metrics.accuracy, before);
-  EXPECT_EQ(evaluation.metrics.examples, 60);
+}
+
+TEST(Tune, a_limit_that_comes_within_the_metric_leaves_no_score) {
+  const Examples raw = noisy_rows(60);
+  const std::vector<std::string> texts{"C=1"};
+  Executor executor(1);
+  bool has_ended = false;
+  for (int limit = 1; limit < 5000 && !has_ended; limit += limit < 200 ? 1 : 50) {
+    RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+    const TuningResult result =
+        tune(find_method("flat-svm"), {}, parse_grid(texts), raw, nullptr, {},
+             stratified_folds(raw.labels, 2, 0), "au_prc", executor, control);
+    has_ended = result.stop == Stop::converged;
+    EXPECT_TRUE(has_ended || std::isnan(result.points[0].scores[1])) << limit;
+  }
+  EXPECT_TRUE(has_ended);
 }
 
 }  // namespace
