@@ -24,16 +24,19 @@ struct PreparedSplit {
   Examples validation;
 };
 
-/// A metric on the validation rows. Throws OutOfTimeLimit where `control` asks to end.
+/// A metric on the validation rows; NaN where `control` asks to end.
 double measured(std::string_view metric, const ModelParts& model, const PreparedSplit& split,
                 Executor& executor, RunControl& control) {
   const Examples& validation = split.validation;
+  const EvaluationOptions options{.metrics = {{std::string(metric)}}};
   EvaluatedRows rows = evaluated_rows(model, preprocess(model, validation), validation.labels,
                                       validation.codec, executor);
   set_training_rows(split.training_labels, validation.codec, rows);
-  return evaluate_rows(model, rows, {.metrics = {{std::string(metric)}}}, executor, &control)
-      .metrics.front()
-      .value;
+  try {
+    return evaluate_rows(model, rows, options, executor, &control).metrics.front().value;
+  } catch (const OutOfTimeLimit&) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
 }
 
 }  // namespace
@@ -290,11 +293,9 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       const ModelParts model = train_model(method, *run, split.training.training_set(),
                                            split.training.preprocessing, threads, inner);
       if (inner.stop_reason() != Stop::converged) return;
-      try {
-        result.points[p].scores[s] = measured(metric, model, split, threads, inner);
-      } catch (const OutOfTimeLimit&) {
-        return;
-      }
+      double& score = result.points[p].scores[s];
+      score = measured(metric, model, split, threads, inner);
+      if (std::isnan(score)) return;
       ++done;
       report();
     };

@@ -120,7 +120,9 @@ class Completion(Declared):
         )
         self.assertEqual(self.complete(shell, "generate", "b"), ["balanced"])
         self.assertEqual(self.complete(shell, "auto", "--metric", "mi"), ["micro_f1"])
-        self.assertEqual(self.complete(shell, "tune", "--metric", "acc"), ["accuracy"])
+        areas = ["au_prc", "au_prc_macro", "au_prc_weighted"]
+        self.assertEqual(self.complete(shell, "tune", "--metric", "au"), areas)
+        self.assertEqual(self.complete(shell, "tune", "--metric", "br"), [])  # not calibrated
         ranks = ["ndcg_at_1", "ndcg_at_3", "ndcg_at_5", "ndcg_at_10"]
         self.assertEqual(self.complete(shell, "evaluate", "--metrics", "nd"), ranks)
         self.assertEqual(self.complete(shell, "compress", "--metric", "nd"), ranks)
