@@ -242,9 +242,7 @@ TEST_F(Articles, counts_of_terms_of_records_throw) {
 
 TEST_F(Articles, tune_trains_with_the_best_values_of_the_grid) {
   const TuneOptions options{.grid = {"C=0.1,10"}, .folds = 2, .metric = "accuracy"};
-  TrainingData rows = data();
-  rows.tfidf.terms = TextTerms::Choice::given;
-  const Tuned tuned = tune(NhSvmOptions{.C = 5, .tolerance = 1e-4}, rows, options);
+  const Tuned tuned = tune(NhSvmOptions{.C = 5, .tolerance = 1e-4}, data(), options);
   ASSERT_EQ(tuned.points.size(), 2U);
   EXPECT_EQ(tuned.points[1].scores.size(), 2U);
   const double C = tuned.best == 0 ? 0.1 : 10;
@@ -252,7 +250,7 @@ TEST_F(Articles, tune_trains_with_the_best_values_of_the_grid) {
   const Model same = train(NhSvmOptions{.C = C, .tolerance = 1e-4}, data());
   EXPECT_EQ(tuned.model.scores(articles_), same.scores(articles_));
   // Rows of weight 1 are rows without weights.
-  TrainingData weighted = rows;
+  TrainingData weighted = data();
   weighted.row_weights.assign(12, 1.0);
   const Tuned again = tune(NhSvmOptions{.C = 5, .tolerance = 1e-4}, weighted, options);
   EXPECT_EQ(again.points[0].scores, tuned.points[0].scores);
