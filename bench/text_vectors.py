@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Vectors of texts beside their terms: option vectors against terms alone.
 
-    bench/text_vectors.py PROGRAM DATA [clinc150] [tibkat] [tibkat3] [--model MODEL]
+    bench/text_vectors.py PROGRAM DATA [clinc150] [tibkat] [tibkat3] [--model MODEL] [--paths]
 
 PROGRAM is the margrove program, DATA the folder of the data sets, MODEL what `--vectors` takes.
 The sets are short questions with 150 intents, and English titles with their Dewey numbers: the
 first six characters of these, or three digits. Each line is one training with the options of the
 line. All figures are on held-out rows. CPU seconds are those of the training command; the vectors
 are made before, which the first line of a set measures. The lines `scikit-learn` are LinearSVC on
-the same terms (TfidfVectorizer) and vectors.
+the same terms (TfidfVectorizer) and vectors. With --paths, `flat-svm` also learns the first digits
+of the numbers, and a number's score gets a share of the scores of its first digits.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from margrove import FlatSVC, TextFeatures
 from margrove.vectors import TextEncoder
 from measured_runs import measured_run
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -28,7 +30,8 @@ from sklearn.svm import LinearSVC
 from text_features import PEERS, Rows, lines_beside, tibkat_rows, written
 
 FLAT = ["--method", "flat-svm"]
-TREE = ["--method", "nhsvm", "--hierarchy-from", "codes"]
+CODES = ["--hierarchy-from", "codes"]
+TREE = ["--method", "nhsvm", *CODES]
 VECTORS = ["--vectors", "MODEL"]
 LINES: dict[str, list[str]] = {
     "flat-svm, terms": FLAT,
@@ -37,6 +40,8 @@ LINES: dict[str, list[str]] = {
     "flat-svm, terms and vectors, share .85": [*FLAT, *VECTORS, "--vector-share", "0.85"],
     "nhsvm, terms": TREE,
     "nhsvm, terms and vectors": [*TREE, *VECTORS],
+    "hr-svm, terms and vectors": ["--method", "hr-svm", *CODES, *VECTORS],
+    "top-down-svm, terms and vectors": ["--method", "top-down-svm", *CODES, *VECTORS],
 }
 
 
@@ -71,6 +76,30 @@ def compare_peer(train: Rows, test: Rows, encoder: TextEncoder, share: float) ->
             right = np.mean(model.predict(rows) == np.array([label for label, _ in part]))
             print(f"  scikit-learn, terms and vectors: accuracy {right:.4f}; {seconds:.0f} CPU s",
                   flush=True)  # fmt: skip
+
+
+def first_digits(number: str) -> list[str]:
+    digits = number.replace(".", "")
+    return [f"{digits[:k]}*" for k in range(1, min(len(digits), 3) + 1)]
+
+
+def compare_paths(train: Rows, test: Rows, model: str) -> None:
+    """Sums of the scores of a number and of its one, two and three first digits."""
+    texts = TextFeatures(vectors=model)
+    sets = [{number, *first_digits(number)} for number, _ in train]
+    machine = FlatSVC(text_features=texts).fit([text for _, text in train], sets)
+    scores = machine.decision_function([text for _, text in test])
+    column = {str(name): j for j, name in enumerate(machine.classes_)}
+    numbers = sorted({number for number, _ in train})
+    right = np.array([number for number, _ in test])
+    of_numbers = scores[:, [column[number] for number in numbers]]
+    above = np.zeros_like(of_numbers)
+    for j, number in enumerate(numbers):
+        above[:, j] = scores[:, [column[d] for d in first_digits(number)]].sum(axis=1)
+    for share in (0, 0.05, 0.1, 0.2, 0.3):
+        best = np.array(numbers)[(of_numbers + share * above).argmax(axis=1)]
+        print(f"  flat-svm with {share} of the first digits: accuracy {np.mean(best == right):.4f}",
+              flush=True)  # fmt: skip
 
 
 def compare(
@@ -110,6 +139,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="*", default=list(sets))
     parser.add_argument("--model", default="minilm")
+    parser.add_argument("--paths", action="store_true")
     given = parser.parse_args()
     for name in given.sets:
         rows, has_tree = sets[name]
@@ -118,6 +148,8 @@ def main() -> None:
             program = str(Path(given.program).resolve())
             train, test = (rows(given.data, part) for part in ("train.jsonl.gz", "dev.jsonl.gz"))
             compare(program, Path(scratch), given.model, train, test, has_tree)
+            if has_tree and given.paths:
+                compare_paths(train, test, given.model)
 
 
 if __name__ == "__main__":

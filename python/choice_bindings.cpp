@@ -149,14 +149,13 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
 /// The options of terms with those chosen; for each candidate its n-grams of words and characters,
 /// its score and whether it is chosen; and the seconds. None where nothing asks for a search: with
 /// no method it is one for an automatic choice.
-std::optional<nb::tuple> search_terms(const GivenRows& rows, const Sets& labels,
-                       const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
-                       const std::string& method, const std::map<std::string, std::string>& options,
-                       const std::string& metric, const std::optional<Vector<double>>& row_weights,
-                       const std::string& scale, int threads,
-                       std::optional<double> time_limit_seconds, nb::object callback,
-                       const TextOptions& text_options, const Names& stop_words,
-                       const std::string& unlabelled) {
+std::optional<nb::tuple> search_terms(
+    const GivenRows& rows, const Sets& labels, const std::vector<std::string>& names,
+    const std::optional<Edges>& hierarchy, const std::string& method,
+    const std::map<std::string, std::string>& options, const std::string& metric,
+    const std::optional<Vector<double>>& row_weights, const std::string& scale, int threads,
+    std::optional<double> time_limit_seconds, nb::object callback, const TextOptions& text_options,
+    const Names& stop_words, const std::string& unlabelled) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions given;
   static_cast<TfidfOptions&>(given) = tfidf_options_of(text_options, stop_words);

@@ -199,7 +199,7 @@ Tuned tune(const Estimator& estimator, TrainingData data, const TuneOptions& opt
   OptionValues values = without_grid(given, grid);
   const auto run = start(method, values);
   Training training(std::move(data), executor, control);
-  const PreprocessingOptions preprocessing = 
+  const PreprocessingOptions preprocessing =
       training.preprocessing(method, given, grid, options.metric);
   TuningResult result =
       search_rows(method, values, training.rows(), training.hierarchy(),

@@ -80,6 +80,11 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
   run_.declare(app, "Run");
 }
 
+bool DataArguments::is_given(std::string_view name) const {
+  return std::ranges::any_of(
+      named_, [&](const auto* each) { return each->get_name() == name && each->count() > 0; });
+}
+
 PreprocessingOptions DataArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
   options.weights = weights_.parse();
@@ -88,17 +93,26 @@ PreprocessingOptions DataArguments::preprocessing() {
   require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
                          ", but option text says that rows are documents");
   options.text |= is_text;
-  const auto given = [&](std::string_view name) {
-    return std::ranges::any_of(
-        named_, [&](const auto* each) { return each->get_name() == name && each->count() > 0; });
-  };
+  check_terms(options, grid_);
+  const bool has_texts = options.text || is_given("--text-column");
   for (const std::string name : {"word-ngrams", "char-ngrams"}) {
-    if (!given("--" + name)) continue;
+    if (!has_texts || !is_given("--" + name)) continue;
     require<InvalidOption>(options.terms != TextTerms::Choice::automatic,
                            "option terms is auto, which chooses ", name, ", but option ", name,
                            " is given, too");
     options.terms = TextTerms::Choice::given;
   }
+  const auto is_in_grid = [&](std::string_view name) {
+    return std::ranges::any_of(grid_, [&](const OptionValues& point) {
+      return std::ranges::count(point, name, &OptionValues::value_type::first) > 0;
+    });
+  };
+  const bool has_share = is_given("--vector-share") || is_in_grid("vector_share");
+  const bool has_vectors =
+      options.vectors != "none" || is_given("--vector-columns") || is_in_grid("vectors");
+  require<InvalidOption>(!has_share || has_vectors,
+                         "option vector-share is given, but there are no vectors: neither vectors "
+                         "nor vector-columns is given");
   // One process for all trials.
   if (options.vectors != "none") {
     options.encoder = std::make_shared<ProcessEncoder>(options.vectors);

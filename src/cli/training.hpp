@@ -31,7 +31,9 @@ class DataArguments {
   bool has_hierarchy() const;
   /// The same for annotations.
   bool has_annotations();
-  /// Throws InvalidOption for options that contradict each other.
+  /// The points of a grid, whose options are given, too.
+  void set_grid(std::vector<OptionValues> grid) { grid_ = std::move(grid); }
+  /// Throws InvalidOption for options that contradict each other or the grid.
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
@@ -50,6 +52,8 @@ class DataArguments {
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
 
  private:
+  /// Whether the option about rows is on the command line.
+  bool is_given(std::string_view name) const;
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
   Examples read_training_rows(const LabelCodec* codec, CommandControl& control);
   /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.
@@ -65,6 +69,7 @@ class DataArguments {
   BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RowWeightOptions> weights_;
   std::vector<const CLI::Option*> named_;
+  std::vector<OptionValues> grid_;
 };
 
 /// The arguments `--method M [options] TRAIN MODEL`.

@@ -27,6 +27,9 @@ constexpr std::array kTermCandidates{
 /// rows a smaller difference is chance.
 constexpr double kTermMargin = 0.002;
 
+/// With fewer rows, chance moves the measured scores by more than the default terms ever lack.
+constexpr std::size_t kRowsForSearch = 1000;
+
 std::vector<OptionValues> points_of_terms() {
   std::vector<OptionValues> points;
   for (const TermCandidate& each : kTermCandidates) {
@@ -69,8 +72,8 @@ std::size_t first_near_best(const TuningResult& result, std::string_view metric)
 PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
                                          std::span<const OptionValues> grid) {
   const bool is_default = options.terms == TextTerms::Choice::by_default;
-  const bool can_search = !raw.texts().empty() && raw.num_rows() > 1;
-  if (is_default && can_search && !given_length(options, grid)) {
+  const bool suits = !raw.texts().empty() && raw.num_rows() >= kRowsForSearch;
+  if (is_default && suits && !given_length(options, grid)) {
     options.terms = TextTerms::Choice::automatic;
   }
   return options;

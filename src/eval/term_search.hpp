@@ -18,7 +18,8 @@ struct TermSearch {
 };
 
 /// The options for a search for a method or for its options: terms is auto where it is at its
-/// default, neither the options nor the grid give lengths of n-grams, and there are rows with texts.
+/// default, neither the options nor the grid give lengths of n-grams, and there are 1,000 rows
+/// with texts or more.
 PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
                                          std::span<const OptionValues> grid = {});
 

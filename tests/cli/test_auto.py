@@ -88,8 +88,7 @@ class Auto(AutoTest):
         self.write("two words.csv", rows)
         columns = ["--text-column", "the title", "--label-column", "kind", "two words.csv"]
         line = self.reproduced(*columns)
-        self.assertIn(" --text-column 'the title' --label-column kind ", line)
-        self.assertIn(" 'two words.csv' ", line)
+        self.assertIn(" --text-column 'the title' --label-column kind 'two words.csv'", line)
 
     def test_chooses_a_kernel_where_no_linear_method_can_win(self) -> None:
         self.write("xor", products(200, 1))

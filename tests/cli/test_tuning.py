@@ -178,8 +178,12 @@ class Terms(CliTest):
         self.same_model(*again[1].replace("--text ", "").split())
 
     def test_tune_and_auto_search_by_default(self) -> None:
+        rows = self.read("texts").decode()
+        self.write("texts", rows * 63)  # 1,008
         for command in (["auto"], ["tune", "--method", "flat-svm", "--grid", "C=0.1,1"]):
-            asked = self.chosen_by(*command)[1]
+            asked, _ = self.run_program(*command, "--text", "--terms", "auto", "--quiet", "texts",
+                                        "model")  # fmt: skip
+            self.assertIn("seconds_terms", asked)
             out, _ = self.run_program(*command, "--text", "--quiet", "texts", "same")
             self.assertEqual(self.read("same"), self.read("model"))
             self.assertEqual(out.splitlines()[:7], asked.splitlines()[:7])
@@ -189,6 +193,10 @@ class Terms(CliTest):
                 self.assertNotIn("seconds_terms", out)
         out, _ = self.run_program("tune", "--method", "flat-svm", "--grid", "char-ngrams=none,4",
                                   "--text", "--quiet", "texts", "same")  # fmt: skip
+        self.assertNotIn("seconds_terms", out)
+        self.write("texts", rows * 62)  # 992: too few
+        out, _ = self.run_program("tune", "--method", "flat-svm", "--grid", "C=0.1,1", "--text",
+                                  "--quiet", "texts", "same")  # fmt: skip
         self.assertNotIn("seconds_terms", out)
 
     def test_shards_are_of_the_chosen_terms(self) -> None:

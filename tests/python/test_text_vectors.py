@@ -177,6 +177,7 @@ def test_a_grid_may_do_without_vectors(rows: Path, encoder: Path, tmp_path: Path
     [
         (["--vectors", "nothing"], (3, "nothing is no folder")),
         (["--vectors", "ENCODER", "--vector-share", "1"], (2, "option vector-share is 1")),
+        (["--vector-share", "0.5"], (2, "option vector-share is given, but there are no vectors")),
     ],
 )
 def test_wrong_options_are_errors(
