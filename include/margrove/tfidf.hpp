@@ -76,7 +76,8 @@ struct TextTerms {
 
   /// Who says which lengths of n-grams are terms. given: the options. automatic: a search on
   /// held-out rows with labels. by_default: such a search where a method or its options are
-  /// searched for, too, and the lengths are at their defaults; otherwise the options.
+  /// searched for, too, there are 1,000 rows or more and the lengths are at their defaults;
+  /// otherwise the options.
   enum class Choice : std::uint8_t { by_default, automatic, given };
 
   Lengths words{1, 1};
@@ -157,7 +158,8 @@ struct TfidfOptions {
         field("terms", &O::terms,
               "text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: "
               "words, pairs of words, runs of characters, or both; given: they are as they are; "
-              "default: auto where `auto` and `tune` are given neither of them, otherwise given"),
+              "default: auto where `auto` and `tune` have 1,000 rows or more and are given neither "
+              "of them, otherwise given"),
         field("word_ngrams", &O::word_ngrams,
               "text: the terms are runs of so many words: N, FIRST-LAST, or none"),
         field("char_ngrams", &O::char_ngrams,
