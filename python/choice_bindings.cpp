@@ -147,18 +147,20 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
 }
 
 /// The options of terms with those chosen; for each candidate its n-grams of words and characters,
-/// its score and whether it is chosen; and the seconds. None where nothing asks for a search: with
-/// no method it is one for an automatic choice.
-std::optional<nb::tuple> search_terms(
-    const GivenRows& rows, const Sets& labels, const std::vector<std::string>& names,
-    const std::optional<Edges>& hierarchy, const std::string& method,
-    const std::map<std::string, std::string>& options, const std::string& metric,
-    const std::optional<Vector<double>>& row_weights, const std::string& scale, int threads,
-    std::optional<double> time_limit_seconds, nb::object callback, const TextOptions& text_options,
-    const Names& stop_words, const std::string& unlabelled) {
+/// its score and whether it is chosen; and the seconds. With no method, the search is that of an
+/// automatic choice.
+nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
+                       const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
+                       const std::string& method, const std::map<std::string, std::string>& options,
+                       const std::string& metric, const std::optional<Vector<double>>& row_weights,
+                       const std::string& scale, int threads,
+                       std::optional<double> time_limit_seconds, nb::object callback,
+                       const TextOptions& text_options, const Names& stop_words,
+                       const std::string& unlabelled) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions given;
   static_cast<TfidfOptions&>(given) = tfidf_options_of(text_options, stop_words);
+  given.terms = TextTerms::Choice::automatic;
   given.scale = parse_enum<ColumnScale>("scale", scale);
   std::optional<TermSearch> search;
   double seconds = 0;
@@ -173,7 +175,6 @@ std::optional<nb::tuple> search_terms(
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     search = reporter.train([&] {
       if (method.empty()) {
-        given = with_searched_terms(given, raw);
         return margrove::search_terms(raw, known, given, metric, executor, control);
       }
       return margrove::search_terms(find_method(method),
@@ -184,9 +185,8 @@ std::optional<nb::tuple> search_terms(
     seconds = control.seconds();
   }
   reporter.rethrow();
-  if (!search) return std::nullopt;
   nb::list measured;
-  const TuningResult& result = search->measured;
+  const TuningResult& result = search.value().measured;
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     const OptionValues& values = result.points[p].values;
     measured.append(nb::make_tuple(values[0].second, values[1].second, result.points[p].mean,
@@ -208,6 +208,12 @@ void bind_choice(nb::module_& m) {
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "text_options"_a = TextOptions{}, "stop_words"_a = Names{}, "node_names"_a = Names{},
         "unlabelled"_a = "auto");
+  m.def(
+      "searches_by_default",
+      [](const TextOptions& text_options, std::size_t num_texts) {
+        return searches_by_default(tfidf_options_of(text_options, {}), num_texts);
+      },
+      "text_options"_a, "num_texts"_a);
   m.def("search_terms", &search_terms, "rows"_a, "labels"_a.noconvert(), "names"_a,
         "hierarchy"_a.noconvert().none(), "method"_a, "options"_a, "metric"_a,
         "row_weights"_a.noconvert().none(), "scale"_a, "threads"_a, "time_limit_seconds"_a.none(),

@@ -128,8 +128,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         held-out rows chooses the terms, and `terms_` has its candidates. If the parameters text,
         numeric, categorical or vector_columns name columns: a frame of pandas, Polars or PyArrow, a
         dict of columns or a list of dicts. y: one label per row or, if the method takes several, a
-        0/1 matrix (dense or sparse) or a
-        sequence of sets; None if `path` names the labels.
+        0/1 matrix (dense or sparse) or a sequence of sets; None if `path` names the labels.
         sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies. Equal
         rows are merged into one with the sum of their weights, so that a row of weight 2 gives the
         same bits as the row twice. Raises ValueError for wrong data or options.

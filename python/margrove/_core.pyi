@@ -322,7 +322,8 @@ def search_terms(
     text_options: Sequence[tuple[str, str]],
     stop_words: Sequence[str],
     unlabelled: str,
-) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float] | None: ...
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float]: ...
+def searches_by_default(text_options: Sequence[tuple[str, str]], num_texts: int) -> bool: ...
 def train(
     method: str,
     options: Mapping[str, str],

@@ -29,15 +29,18 @@ class TermSearch:
         As they are where no search is asked for.
         """
         estimator = self._estimator
-        if not searches_terms(options, by_default=estimator._searches_terms):
+        values, stop_words = options
+        is_default = estimator._searches_terms and _core.searches_by_default(
+            values, self._targets.num_rows
+        )
+        if not (is_default or searches_terms(options)):
             return options
         targets = self._targets.meant(estimator.unlabelled)
         targets, hierarchy = targets.in_hierarchy(estimator.hierarchy)
         names = [str(label) for label in targets.classes]
         method, of_method, metric = estimator._measuring()
-        values, stop_words = options
         with receiver(estimator.progress) as callback:
-            found = _core.search_terms(
+            chosen, measured, seconds = _core.search_terms(
                 rows(),
                 labels=targets.to_core(),
                 names=names,
@@ -54,9 +57,6 @@ class TermSearch:
                 stop_words=stop_words,
                 unlabelled=estimator.unlabelled,
             )
-        if found is None:
-            return options
-        chosen, measured, seconds = found
         if not measured:
             warnings.warn(
                 "the search for terms did not end in its share of the time; the terms are the "

@@ -93,9 +93,9 @@ def term_options(text_features: Any) -> TermOptions:
     return text_features.options()
 
 
-def searches_terms(options: TermOptions, *, by_default: bool = False) -> bool:
-    """Whether a search on held-out rows is to choose the terms, or may do so by default."""
-    return dict(options[0]).get("terms", "default") in ("auto", "default" if by_default else "auto")
+def searches_terms(options: TermOptions) -> bool:
+    """Whether a search on held-out rows is to choose the terms."""
+    return ("terms", "auto") in options[0]
 
 
 def warn_of_empty(number: int, *, stacklevel: int) -> None:

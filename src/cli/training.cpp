@@ -95,21 +95,11 @@ PreprocessingOptions DataArguments::preprocessing() {
   options.text |= is_text;
   check_terms(options, grid_);
   const bool has_texts = options.text || is_given("--text-column");
-  for (const std::string name : {"word-ngrams", "char-ngrams"}) {
-    if (!has_texts || !is_given("--" + name)) continue;
-    require<InvalidOption>(options.terms != TextTerms::Choice::automatic,
-                           "option terms is auto, which chooses ", name, ", but option ", name,
-                           " is given, too");
-    options.terms = TextTerms::Choice::given;
-  }
-  const auto is_in_grid = [&](std::string_view name) {
-    return std::ranges::any_of(grid_, [&](const OptionValues& point) {
-      return std::ranges::count(point, name, &OptionValues::value_type::first) > 0;
-    });
-  };
-  const bool has_share = is_given("--vector-share") || is_in_grid("vector_share");
+  if (has_texts && is_given("--word-ngrams")) follow_given_length("word_ngrams", options);
+  if (has_texts && is_given("--char-ngrams")) follow_given_length("char_ngrams", options);
+  const bool has_share = is_given("--vector-share") || has_option(grid_, "vector_share");
   const bool has_vectors =
-      options.vectors != "none" || is_given("--vector-columns") || is_in_grid("vectors");
+      options.vectors != "none" || is_given("--vector-columns") || has_option(grid_, "vectors");
   require<InvalidOption>(!has_share || has_vectors,
                          "option vector-share is given, but there are no vectors: neither vectors "
                          "nor vector-columns is given");

@@ -33,6 +33,7 @@ class DataArguments {
   bool has_annotations();
   /// The points of a grid, whose options are given, too.
   void set_grid(std::vector<OptionValues> grid) { grid_ = std::move(grid); }
+  const std::vector<OptionValues>& grid() const { return grid_; }
   /// Throws InvalidOption for options that contradict each other or the grid.
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }

@@ -43,11 +43,10 @@ class Tune final : public Command {
   int run() override {
     const auto method_run = arguments_.start();
     const bool reads_examples = arguments_.reads_examples(*method_run);
-    const std::vector<OptionValues> grid =
-        grid_of(tuning(), arguments_.method(), method_run->options());
-    arguments_.set_grid(grid);
+    arguments_.set_grid(grid_of(tuning(), arguments_.method(), method_run->options()));
     const PreprocessingOptions preprocessing = arguments_.preprocessing();
-    for (const OptionValues& point : grid) {  // wrong options are reported before training
+    for (const OptionValues& point :
+         arguments_.grid()) {  // wrong options are reported before training
       arguments_.start(reads_examples ? point : options_of_point(point, preprocessing).of_method);
     }
     const RunOptions& options = arguments_.run_options();
@@ -87,9 +86,8 @@ class Tune final : public Command {
     TrainingArguments::Data data = arguments_.read(control, options.strict);
     const Method& method = arguments_.method();
     const OptionValues fixed = arguments_.method_options();
-    const auto grid = grid_of(tuning, method, arguments_.start()->options());
     const PreprocessingOptions given =
-        with_searched_terms(arguments_.preprocessing(), data.raw, grid);
+        with_searched_terms(arguments_.preprocessing(), data.raw, arguments_.grid());
     const ChosenTerms terms =
         print_terms(search_terms(method, fixed, data.raw, data.hierarchy_or_null(), given, {},
                                  tuning_.parse().metric, executor, control.run()),

@@ -49,12 +49,16 @@ std::optional<GivenLength> given_length(const TfidfOptions& options,
   const TfidfOptions defaults;
   if (options.word_ngrams != defaults.word_ngrams) return GivenLength{"word_ngrams", ""};
   if (options.char_ngrams != defaults.char_ngrams) return GivenLength{"char_ngrams", ""};
-  for (const OptionValues& point : grid) {
-    for (const auto& [name, value] : point) {
-      if (name == "word_ngrams" || name == "char_ngrams") return GivenLength{name, ", in the grid"};
-    }
+  for (const std::string_view name : {"word_ngrams", "char_ngrams"}) {
+    if (has_option(grid, name)) return GivenLength{name, ", in the grid"};
   }
   return std::nullopt;
+}
+
+void require_not_automatic(const TfidfOptions& options, const GivenLength& length) {
+  require<InvalidOption>(options.terms != TextTerms::Choice::automatic,
+                         "option terms is auto, which chooses ", length.name, ", but option ",
+                         length.name, " is given, too", length.where);
 }
 
 std::size_t first_near_best(const TuningResult& result, std::string_view metric) {
@@ -69,22 +73,28 @@ std::size_t first_near_best(const TuningResult& result, std::string_view metric)
 
 }  // namespace
 
+bool searches_by_default(const TfidfOptions& options, std::size_t num_texts,
+                         std::span<const OptionValues> grid) {
+  return options.terms == TextTerms::Choice::by_default && num_texts >= kRowsForSearch &&
+         !given_length(options, grid);
+}
+
 PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
                                          std::span<const OptionValues> grid) {
-  const bool is_default = options.terms == TextTerms::Choice::by_default;
-  const bool suits = !raw.texts().empty() && raw.num_rows() >= kRowsForSearch;
-  if (is_default && suits && !given_length(options, grid)) {
+  const std::size_t num_texts = raw.texts().empty() ? 0 : raw.num_rows();
+  if (searches_by_default(options, num_texts, grid)) {
     options.terms = TextTerms::Choice::automatic;
   }
   return options;
 }
 
 void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid) {
-  if (options.terms != TextTerms::Choice::automatic) return;
-  const auto length = given_length(options, grid);
-  if (!length) return;
-  throw InvalidOption(concat("option terms is auto, which chooses ", length->name, ", but option ",
-                             length->name, " is given, too", length->where));
+  if (const auto length = given_length(options, grid)) require_not_automatic(options, *length);
+}
+
+void follow_given_length(std::string_view name, TfidfOptions& options) {
+  require_not_automatic(options, {name, ""});
+  options.terms = TextTerms::Choice::given;
 }
 
 std::optional<TermSearch> search_terms(const Method& method, const OptionValues& fixed,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "eval/tuning.hpp"
 
@@ -17,14 +18,20 @@ struct TermSearch {
   TuningResult measured;
 };
 
-/// The options for a search for a method or for its options: terms is auto where it is at its
-/// default, neither the options nor the grid give lengths of n-grams, and there are 1,000 rows
-/// with texts or more.
+/// Whether a search for a method or for its options chooses the terms of so many texts, too: where
+/// option terms is at its default, neither the options nor the grid give lengths of n-grams, and
+/// there are 1,000 texts or more.
+bool searches_by_default(const TfidfOptions& options, std::size_t num_texts,
+                         std::span<const OptionValues> grid = {});
+/// The options for such a search for these rows: terms is auto where searches_by_default().
 PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
                                          std::span<const OptionValues> grid = {});
 
 /// Throws InvalidOption where option terms is auto, but other options or the grid give terms, too.
 void check_terms(const TfidfOptions& options, std::span<const OptionValues> grid = {});
+/// For an option of lengths that is given, if only with its default: the terms are as it says.
+/// Throws as check_terms().
+void follow_given_length(std::string_view name, TfidfOptions& options);
 
 /// Where option terms of `preprocessing` is auto: measures each of a few kinds of terms by the
 /// method with the `fixed` options, as tune() does on trial_splits(), and chooses the cheapest that

@@ -209,6 +209,11 @@ TuningResult search_rows(const Method& method, const OptionValues& fixed, const 
   });
 }
 
+bool has_option(std::span<const OptionValues> grid, std::string_view name) {
+  return !grid.empty() &&
+         std::ranges::any_of(grid.front(), [&](const auto& each) { return each.first == name; });
+}
+
 PointOptions options_of_point(const OptionValues& point,
                               const PreprocessingOptions& preprocessing) {
   PointOptions options{{}, preprocessing};

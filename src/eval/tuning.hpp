@@ -17,6 +17,9 @@ namespace margrove {
 /// four. Throws InvalidOption if a text is not name=value,value,... or a name occurs twice.
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
+/// Whether the points of a grid, which all have the same options, give this one.
+bool has_option(std::span<const OptionValues> grid, std::string_view name);
+
 /// A point of a grid, whose options are those of the method and of the preprocessing of rows.
 struct PointOptions {
   OptionValues of_method;

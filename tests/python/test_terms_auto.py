@@ -86,9 +86,8 @@ def test_a_search_that_does_not_end_in_its_share_of_the_time_leaves_the_default_
     real = _core.search_terms
 
     def unfinished(*args: Any, **options: Any) -> Any:
-        found = real(*args, **options)
-        assert found is not None
-        return found[0], [], found[2]
+        chosen, _, seconds = real(*args, **options)
+        return chosen, [], seconds
 
     monkeypatch.setattr(_core, "search_terms", unfinished)
     with pytest.warns(UserWarning, match="the search for terms did not end in its share"):
