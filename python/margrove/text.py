@@ -34,7 +34,8 @@ class TextFeatures(TextTransformer):
     terms : str, default "default"
         text: auto chooses word_ngrams and char_ngrams by a short search on held-out rows: words,
         pairs of words, runs of characters, or both; given: they are as they are; default: auto
-        where `auto` and `tune` are given neither of them, otherwise given [default | auto | given]
+        where `auto` and `tune` have 1,000 rows or more and are given neither of them, otherwise
+        given [default | auto | given]
     word_ngrams : str | tuple[int, int], default "1-2"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
     char_ngrams : str | tuple[int, int], default "4"

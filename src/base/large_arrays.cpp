@@ -6,9 +6,8 @@ namespace margrove {
 
 void return_large_arrays() {
 #ifdef M_MMAP_THRESHOLD
-  constexpr int kBytes = 4 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, kBytes);
-  ::mallopt(M_TRIM_THRESHOLD, 2 * kBytes);
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
 #endif
 }
 

@@ -3,7 +3,7 @@
 
 namespace margrove {
 
-/// Arrays of 4 MB and more are given back when they are freed. Without this glibc raises the size
+/// Arrays of 1 MB and more are given back when they are freed. Without this glibc raises the size
 /// from which it does so to that of the largest array that was freed so far, up to 32 MB, and keeps
 /// those below it, with holes that the next one may not fit into. Changes the state of the process:
 /// for programs only.
