@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Pooled AU(PRC) on the sets of C-HMCNN: kernel-ridge beside flat-lr and hr-lr, as a table.
+"""Pooled AU(PRC) on the sets of C-HMCNN: auto, kernel-ridge, flat-lr and hr-lr, as a table.
 
-    bench/au_prc.py PROGRAM DATA [SET ...]
+    bench/au_prc.py PROGRAM DATA [SET ...] [--methods auto kernel-ridge flat-lr hr-lr]
+                    [--seconds 600]
 
 PROGRAM is the margrove program; DATA a folder with a folder for each set (train.svm, valid.svm
 where there is one, test.svm, hierarchy.txt, labels.txt). kernel-ridge is trained on the rows of
 train.svm and valid.svm together and chooses by left-out scores of these. C of the baselines is
 chosen by AU(PRC) on valid.svm, or on the last third of train.svm where there is none, of models of
-the other rows; the final model is trained on all of them, as that of C-HMCNN is.
+the other rows; the final model is trained on all of them, as that of C-HMCNN is. auto is one
+command on all of these rows, with no option but the metric and a limit of CPU seconds.
 """
 
+import argparse
 import resource
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -77,6 +79,15 @@ class Bench:
             float(line.split()[-1]) for line in output.splitlines() if line.startswith("au_prc")
         )
 
+    def auto(self, limit: float) -> tuple[float, float]:
+        """Pooled AU(PRC) of the model of `auto` on the test rows, and CPU seconds."""
+        hierarchy = ["--hierarchy", str(self.folder / "hierarchy.txt")]
+        limits = ["--time", "cpu", "--time-limit-seconds", str(limit)]
+        rows, model = str(self.scratch / "all.svm"), str(self.scratch / "model")
+        command = [self.program, "auto", "--metric", "au_prc", *hierarchy, *limits, "--quiet"]
+        _, seconds = cpu_seconds([*command, rows, model])
+        return self.au_prc(self.folder / "test.svm"), seconds
+
     def kernel_ridge(self) -> tuple[float, float]:
         """Pooled AU(PRC) on the test rows and CPU seconds."""
         seconds = self.train("all", ["--method", "kernel-ridge", "--scale", "standard"])
@@ -93,16 +104,29 @@ class Bench:
         seconds += self.train("all", [*options, str(best)])
         return self.au_prc(self.folder / "test.svm"), seconds
 
+    def run(self, method: str, limit: float) -> tuple[float, float]:
+        if method == "auto":
+            return self.auto(limit)
+        return self.kernel_ridge() if method == "kernel-ridge" else self.linear(method)
+
 
 def main() -> None:
     """Prints one row of the table per set."""
-    program, data, *sets = sys.argv[1:]
-    print("| set | C-HMCNN | kernel-ridge | flat-lr | hr-lr | CPU seconds of the three |")
-    print("|---|---|---|---|---|---|")
-    for name in sets or PUBLISHED:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument(
+        "--methods", nargs="+", default=["auto", "kernel-ridge", "flat-lr", "hr-lr"]
+    )
+    parser.add_argument("--seconds", type=float, default=600)
+    arguments = parser.parse_args()
+    print(f"| set | C-HMCNN | {' | '.join(arguments.methods)} | CPU seconds of each |")
+    print("|" + "---|" * (len(arguments.methods) + 3))
+    for name in arguments.sets or PUBLISHED:
         with tempfile.TemporaryDirectory() as scratch:
-            bench = Bench(program, Path(data) / name, Path(scratch))
-            runs = [bench.kernel_ridge(), bench.linear("flat-lr"), bench.linear("hr-lr")]
+            bench = Bench(arguments.program, arguments.data / name, Path(scratch))
+            runs = [bench.run(method, arguments.seconds) for method in arguments.methods]
         scores = " | ".join(f"{score:.3f}" for score, _ in runs)
         seconds = ", ".join(f"{taken:.0f}" for _, taken in runs)
         print(f"| {name} | {PUBLISHED[name]:.3f} | {scores} | {seconds} |", flush=True)

@@ -111,7 +111,7 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
                  std::uint64_t seed, const std::string& scale, int threads,
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
                  nb::object callback, const TextOptions& text_options, const Names& stop_words,
-                 const Names& node_names, const std::string& unlabelled) {
+                 const Names& node_names, const std::string& unlabelled, const std::string& time) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
@@ -130,7 +130,8 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
     const Hierarchy* given = graph ? &*graph : nullptr;
     Executor executor(threads);
     RunControl control(std::ref(reporter),
-                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()),
+                       RunControl::clock_of(parse_enum<TimeKind>("time", time)));
     choice = choose_automatically(raw, given, preprocessing, options, memory_limit.value_or(0),
                                   executor, control);
     if (choice->model) {
@@ -156,7 +157,7 @@ nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
                        const std::string& scale, int threads,
                        std::optional<double> time_limit_seconds, nb::object callback,
                        const TextOptions& text_options, const Names& stop_words,
-                       const std::string& unlabelled) {
+                       const std::string& unlabelled, const std::string& time) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions given;
   static_cast<TfidfOptions&>(given) = tfidf_options_of(text_options, stop_words);
@@ -172,7 +173,8 @@ nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
     const Hierarchy* known = graph ? &*graph : nullptr;
     Executor executor(threads);
     RunControl control(std::ref(reporter),
-                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()),
+                       RunControl::clock_of(parse_enum<TimeKind>("time", time)));
     search = reporter.train([&] {
       if (method.empty()) {
         return margrove::search_terms(raw, known, given, metric, executor, control);
@@ -207,7 +209,7 @@ void bind_choice(nb::module_& m) {
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "text_options"_a = TextOptions{}, "stop_words"_a = Names{}, "node_names"_a = Names{},
-        "unlabelled"_a = "auto");
+        "unlabelled"_a = "auto", "time"_a = "wall");
   m.def(
       "searches_by_default",
       [](const TextOptions& text_options, std::size_t num_texts) {
@@ -217,7 +219,7 @@ void bind_choice(nb::module_& m) {
   m.def("search_terms", &search_terms, "rows"_a, "labels"_a.noconvert(), "names"_a,
         "hierarchy"_a.noconvert().none(), "method"_a, "options"_a, "metric"_a,
         "row_weights"_a.noconvert().none(), "scale"_a, "threads"_a, "time_limit_seconds"_a.none(),
-        "callback"_a.none(), "text_options"_a, "stop_words"_a, "unlabelled"_a);
+        "callback"_a.none(), "text_options"_a, "stop_words"_a, "unlabelled"_a, "time"_a);
 }
 
 }  // namespace margrove::python

@@ -59,6 +59,15 @@ inline constexpr auto kEnumNames<Progress::Unit> =
                EnumName{Progress::Unit::trials, "trials"},
                EnumName{Progress::Unit::bytes, "bytes of answers"}};
 
+/// What the seconds of a time limit are.
+enum class TimeKind {
+  wall,
+  cpu,  // of the processor, of all threads together
+};
+template <>
+inline constexpr auto kEnumNames<TimeKind> =
+    std::array{EnumName{TimeKind::wall, "wall"}, EnumName{TimeKind::cpu, "cpu"}};
+
 /// Returns false to ask for an early end.
 using ProgressCallback = std::function<bool(const Progress&)>;
 
@@ -70,8 +79,9 @@ class RunControl {
 
   /// Without reports and without a time limit.
   RunControl() = default;
-  /// The time starts here. An infinite time limit means none. Another clock than the system's makes
-  /// a limit come after the same work on every machine, for tests.
+  /// The time starts here. An infinite time limit means none. By the clock of TimeKind::cpu a
+  /// limit comes after the same work on a busy machine as on an idle one; a clock that advances by
+  /// calls makes it the same on every machine, for tests.
   explicit RunControl(ProgressCallback callback,
                       double time_limit_seconds = std::numeric_limits<double>::infinity(),
                       Clock clock = &system_seconds);
@@ -97,6 +107,10 @@ class RunControl {
   double memory_limit() const {
     return memory_limit_ > 0 || parent_ == nullptr ? memory_limit_ : parent_->memory_limit();
   }
+  static Clock clock_of(TimeKind kind) {
+    return kind == TimeKind::cpu ? &cpu_seconds : &system_seconds;
+  }
+  bool counts_cpu_seconds() const { return clock_ == &cpu_seconds; }
   double seconds() const;
   /// Seconds until the time limit of this control or of a parent, whichever is first: infinity if
   /// there is none, 0 if it has passed.
@@ -104,6 +118,7 @@ class RunControl {
 
  private:
   static double system_seconds();
+  static double cpu_seconds();
   bool check_clock();
 
   Clock clock_ = &system_seconds;

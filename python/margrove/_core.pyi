@@ -305,6 +305,7 @@ def choose(
     stop_words: Sequence[str] = (),
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
+    time: str = ...,
 ) -> tuple[Model, dict[str, Any]]: ...
 def search_terms(
     rows: Rows,
@@ -322,6 +323,7 @@ def search_terms(
     text_options: Sequence[tuple[str, str]],
     stop_words: Sequence[str],
     unlabelled: str,
+    time: str,
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str, float, bool]], float]: ...
 def searches_by_default(text_options: Sequence[tuple[str, str]], num_texts: int) -> bool: ...
 def train(

@@ -56,6 +56,7 @@ class TermSearch:
                 text_options=values,
                 stop_words=stop_words,
                 unlabelled=estimator.unlabelled,
+                time=getattr(estimator, "time", "wall"),
             )
         if not measured:
             warnings.warn(

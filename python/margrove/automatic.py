@@ -53,6 +53,9 @@ class AutoClassifier(Classifier):
     time_limit_seconds : float | None, default 600.0
         time for the search and the training on all rows, with a UserWarning if it ends the search;
         None: no limit
+    time : str, default "wall"
+        what the seconds of the limit are: wall, or cpu: of the processor, of all threads together,
+        so that a busy machine chooses the same as an idle one
     memory_limit : float | None, default None
         leave out what would take more than this many GB (10^9 bytes) by its estimate; None: 90 % of
         what is free
@@ -63,8 +66,8 @@ class AutoClassifier(Classifier):
     ----------
     candidates_ : list of dict
         one per candidate, the chosen one first: method, options, verdict (chosen, tied: within one
-        standard error of the best, worse, dropped: on the fewer rows of an early stage, cut: not
-        finished in its share of the time, not_tried, failed), rows (of its best trial), score,
+        standard error of the best, worse, dropped: in an earlier stage, cut: not finished in its
+        share of the time, not_tried, failed), rows (of its best trial), score,
         difference (from the best one on as many rows), standard_error (of the difference, paired),
         trials, seconds, note
     left_out_ : list of tuple
@@ -105,6 +108,7 @@ class AutoClassifier(Classifier):
         scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = 600.0,
+        time: str = "wall",
         memory_limit: float | None = None,
         progress: Progress = False,
     ) -> None:
@@ -123,6 +127,7 @@ class AutoClassifier(Classifier):
         self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
+        self.time = time
         self.memory_limit = memory_limit
         self.progress = progress
 
@@ -153,6 +158,7 @@ class AutoClassifier(Classifier):
                 scale=self.scale,
                 threads=self.threads,
                 time_limit_seconds=self._seconds_left(),
+                time=self.time,
                 memory_limit=self.memory_limit,
                 callback=callback,
                 unlabelled=self.unlabelled,

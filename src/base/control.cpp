@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace margrove {
 
@@ -9,6 +10,10 @@ std::string_view to_string(Stop stop) { return name_of(stop); }
 
 double RunControl::system_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double RunControl::cpu_seconds() {
+  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
 RunControl::RunControl(ProgressCallback callback, double time_limit_seconds, Clock clock)

@@ -18,11 +18,15 @@ namespace {
 /// The run of a search: with a time limit by default.
 struct SearchRunOptions : RunOptions {
   SearchRunOptions() { time_limit_seconds = 600; }
+  TimeKind time = TimeKind::wall;
   static auto fields() {
     return std::tuple_cat(
         std::tuple{field("time_limit_seconds", &RunOptions::time_limit_seconds, non_negative,
                          "time for the search and the training on all rows; 0: no limit")},
         std::tuple{
+            field("time", &SearchRunOptions::time,
+                  "what the seconds of the limit are. cpu: of the processor, of all threads "
+                  "together, so that a busy machine chooses the same as an idle one"),
             field("threads", &RunOptions::threads, at_least(0),
                   "number of threads; 0: one per core. The result does not depend on it unless "
                   "the time limit ends the search"),
@@ -51,7 +55,7 @@ std::string_view words(const CandidateResult& result) {
     case Verdict::worse:
       return "";
     case Verdict::dropped:
-      return "dropped on fewer rows";
+      return "dropped in an earlier stage";
     case Verdict::cut:
       return "not finished in its time";
     case Verdict::not_tried:
@@ -129,11 +133,12 @@ class Auto final : public Command {
 
   int run() override {
     const AutomaticOptions& options = choice_.parse();
-    const RunOptions& run = run_.parse();
+    const SearchRunOptions& run = run_.parse();
     arguments_.has_hierarchy();                  // reports options that contradict each other
     require_writable(arguments_.result_path());  // not empty
     require_result_writable(arguments_.result_path(), arguments_.data_paths());
-    CommandControl control(run.quiet, run.time_limit_seconds);
+    CommandControl control(run.quiet, run.time_limit_seconds, CommandControl::AtLimit::best_so_far,
+                           run.time);
     control.run().limit_memory(1e9 * run.memory_limit);
     Executor executor(run.threads);
     DataArguments::Data data = arguments_.read(control, run.strict);

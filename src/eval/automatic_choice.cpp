@@ -6,6 +6,7 @@
 
 #include "base/out_of_time.hpp"
 #include "eval/metric_choice.hpp"
+#include "eval/trial_cost.hpp"
 #include "eval/trial_runner.hpp"
 #include "margrove/errors.hpp"
 
@@ -16,6 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Training on all rows may take longer than in proportion to the rows.
 constexpr double kReserve = 1.2;
+constexpr double kDoubt = 2;  // a trial may take so much more than expected
+constexpr double kFarErrors = 2;
 constexpr std::size_t kFewestKept = 3;  // candidates of a next stage
 constexpr std::size_t kMaxRefined = 3;
 constexpr int kMaxSteps = 4;  // of the refinement of C of one candidate
@@ -25,11 +28,14 @@ struct State {
   CandidateRun candidate;
   std::vector<Trial> trials;
   std::vector<std::size_t> strengths;  // to try in the stage
-  bool is_dropped = false, is_cut = false;
+  TrialCost cost;
+  bool is_dropped = false;
+  bool is_late = false;  // had no trial in an earlier stage, for lack of time
+  bool is_cut = false;
   std::string error;  // of the last trial that threw
 
   bool has_failed() const { return trials.empty() && !error.empty(); }
-  bool is_active() const { return !is_dropped && !has_failed(); }
+  bool is_active() const { return !is_dropped && !is_late && !has_failed(); }
 };
 
 class Search {
@@ -41,6 +47,7 @@ class Search {
         hierarchy_(hierarchy),
         options_(options),
         memory_limit_(memory_limit),
+        executor_(executor),
         control_(control),
         runner_(raw, hierarchy, preprocessing, options.seed, executor) {}
 
@@ -54,21 +61,23 @@ class Search {
       states_.emplace_back().candidate = std::move(each);
       states_.back().strengths = states_.back().candidate.strengths;
     }
-    const auto stages = trial_stages(raw_.labels, facts.num_labels, options_.seed);
+    const TrialStages stages = stages_for(facts);
     choice_.num_rows = raw_.num_rows();
-    choice_.num_splits = stages.back().size();
-    num_stages_ = stages.size();
+    choice_.num_splits = stages.all.back().size();
+    num_stages_ = stages.all.size();
+    has_probe_ = stages.has_probe;
+    all_rows_ = {facts.num_rows, facts.num_labels};
     runner_.set_metric(choice_.metric);
-    runner_.begin_stage(stages.back());
+    begin_stage(stages.all.back());
     leave_out_for_memory();
     count_planned_trials();
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
-      if (num_stages_ > 1) runner_.begin_stage(stages[stage_]);
-      run_stage();
-      if (stage_ + 1 < num_stages_) {
-        keep_better_half();
+      if (num_stages_ > 1) begin_stage(stages.all[stage_]);
+      if (is_probe()) {
+        probe();
       } else {
-        refine();
+        run_stage();
+        is_last_stage() ? refine() : keep_better_half();
       }
     }
     choose();
@@ -80,20 +89,50 @@ class Search {
 
   bool is_over() { return !control_.proceed(); }
 
-  /// Seconds that a training on all rows takes if one on num_rows takes `seconds`.
-  double on_all_rows(double seconds, std::size_t num_rows) const {
-    return kReserve * seconds * static_cast<double>(raw_.num_rows()) /
-           static_cast<double>(std::max<std::size_t>(num_rows, 1));
+  bool has_time_limit() const { return control_.seconds_left() < kInfinity; }
+
+  TrialStages stages_for(const DataFacts& facts) const {
+    if (!has_time_limit()) return {trial_stages(raw_.labels, facts.num_labels, options_.seed)};
+    return trial_stages_in_limited_time(raw_.labels, facts.num_labels, options_.seed);
   }
 
-  /// What a trial may take, so that its setting and the best one so far can still be trained on all
-  /// rows. The first trial may take all: its model is a result.
-  double seconds_for_trial() const {
+  void begin_stage(const std::vector<Split>& splits) {
+    runner_.begin_stage(splits);
+    size_ = {runner_.num_training_rows(), runner_.num_training_labels()};
+    const auto count = static_cast<double>(splits.size());
+    // Side by side, splits take less time, but not less of the processor.
+    const double threads = control_.counts_cpu_seconds() ? 1.0 : executor_.size();
+    splits_in_turn_ = count / std::min(threads, count);
+  }
+
+  bool is_probe() const { return has_probe_ && stage_ == 0; }
+  bool is_last_stage() const { return stage_ + 1 == num_stages_; }
+
+  /// Seconds that a trial of the stage is expected to take; 0 if nothing is known.
+  double expected_seconds(const State& state) const {
+    return splits_in_turn_ * state.cost.expected(state.candidate, size_);
+  }
+
+  /// Estimates from small samples may be too large.
+  bool is_worth_trying(const State& state, double limit) const {
+    return expected_seconds(state) <= kDoubt * limit;
+  }
+
+  /// Seconds that training on all rows is expected to take.
+  double seconds_on_all_rows(const State& state) const {
+    return kReserve * state.cost.expected(state.candidate, all_rows_);
+  }
+
+  /// What a trial may take, so that its setting and the one that would be chosen now can still be
+  /// trained on all rows. The first trial may take all: its model is a result.
+  double seconds_for_trial(const State& state) const {
     const double left = control_.seconds_left();
-    const Trial* best = best_trial();
-    if (left == kInfinity || best == nullptr) return left;
-    const double reserved = on_all_rows(best->seconds_per_split, best->num_rows);
-    return std::min(left - reserved, left / (1 + on_all_rows(1, runner_.num_training_rows())));
+    const Trial* leader = trial_of_leader();
+    if (left == kInfinity || leader == nullptr) return left;
+    TrialCost of_one_second;
+    of_one_second.add(size_, 1 / splits_in_turn_);
+    const double later = kReserve * of_one_second.expected(state.candidate, all_rows_);
+    return std::min(left - seconds_on_all_rows(states_[leader->candidate]), left / (1 + later));
   }
 
   bool report() {
@@ -108,7 +147,8 @@ class Search {
     constexpr std::size_t kOfEachStep = 3;
     std::size_t planned = 0, active = states_.size();
     for (const State& state : states_) planned += std::max<std::size_t>(state.strengths.size(), 1);
-    for (std::size_t s = 1; s < num_stages_; ++s) {
+    if (has_probe_) planned += active;
+    for (std::size_t s = has_probe_ ? 2 : 1; s < num_stages_; ++s) {
       active = std::min(active, num_kept(active));
       planned += active * 2;
     }
@@ -138,19 +178,22 @@ class Search {
     } catch (const OutOfTimeLimit&) {
       outcome.reset();  // nothing was trained
     } catch (const Error& error) {
-      state.error = error.what();
+      // Where it is of the sample only, a later trial goes well.
+      if (!is_probe()) state.error = error.what();
       return false;
     }
-    trial.seconds = control_.seconds() - before;
-    seconds_[trial.candidate] += trial.seconds;
+    const double seconds = control_.seconds() - before;
+    seconds_[trial.candidate] += seconds;
     if (!outcome) {
-      state.is_cut = true;
+      constexpr double kAtLeast = 2;
+      state.cost.add(size_, kAtLeast * seconds / splits_in_turn_);
+      state.is_cut = !is_probe();
       return false;
     }
+    state.cost.add(size_, seconds / splits_in_turn_);
     ++num_done_;
     report();
     trial.metric = std::move(outcome->metric);
-    trial.seconds_per_split = outcome->seconds_per_split;
     state.trials.push_back(std::move(trial));
     keep_model_of_best(std::move(outcome->model), state.trials.back());
     return true;
@@ -208,12 +251,22 @@ class Search {
     return found;
   }
 
+  /// Every candidate with one value of C, on a sample, to know what it takes.
+  void probe() {
+    constexpr double kShare = 0.02;
+    for (State* state : active()) {
+      const double limit = kShare * control_.seconds_left();
+      if (is_over()) return;
+      try_setting(*state, state->candidate.options, first_strength(*state), false, limit);
+    }
+  }
+
   /// Every candidate with one value of C, so that each has an answer early; then the other values,
   /// the best candidates first; and where time is left, those again that took more than their
   /// share.
   void run_stage() {
     std::vector<State*> order = active();
-    if (stage_ > 0) sort_by_score(order, stage_ - 1);
+    sort_for_stage(order);
     for (std::size_t k = 0; k < order.size(); ++k) {
       try_first(*order[k], share_of(2 * order.size() - k));
     }
@@ -222,10 +275,31 @@ class Search {
       if (best_of(*order[k], stage_) == nullptr) continue;
       try_other_strengths(*order[k], control_.seconds() + share_of(order.size() - k));
     }
-    if (stage_ + 1 < num_stages_) return;
+    if (!is_last_stage()) return;
     for (State* state : order) {
       if (state->is_active() && best_of(*state, stage_) == nullptr) try_first(*state, kInfinity);
     }
+  }
+
+  /// Whether it was within two standard errors of the best one in the stage before.
+  bool is_promising(const State& state) const {
+    if (stage_ == 0) return false;
+    const Trial *own = best_of(state, stage_ - 1), *best = best_of_stage(stage_ - 1);
+    return own != nullptr && is_tied(*best, *own, kFarErrors);
+  }
+
+  /// The best candidates first; after the probe, whose scores are uncertain, the fastest ones of
+  /// the promising ones, and then those of the others.
+  void sort_for_stage(std::vector<State*>& order) const {
+    if (stage_ > (has_probe_ ? 1 : 0)) {
+      sort_by_score(order, stage_ - 1);
+      return;
+    }
+    std::ranges::stable_sort(order, [&](const State* a, const State* b) {
+      const bool first = is_promising(*a), second = is_promising(*b);
+      if (first != second) return first;
+      return expected_seconds(*a) < expected_seconds(*b);
+    });
   }
 
   /// Seconds for one of `left` parts of the stage's work: more than an even share, because others
@@ -234,30 +308,35 @@ class Search {
     constexpr double kGenerosity = 3;
     const double all = control_.seconds_left();
     if (all == kInfinity || best_trial() == nullptr) return all;
-    const double of_stage = stage_ + 1 < num_stages_ ? all / 2 : all;
+    const double of_stage = is_last_stage() ? all : all / 2;
     return of_stage * std::min(1.0, kGenerosity / static_cast<double>(left));
   }
 
   void try_first(State& state, double seconds) {
-    const double limit = std::min(seconds, seconds_for_trial());
-    if (!is_over() && limit > 0) {
-      const bool has_strength = !state.strengths.empty();
-      try_setting(state, state.candidate.options,
-                  has_strength ? std::optional(state.strengths.front()) : std::nullopt, false,
-                  limit);
+    const double most = seconds_for_trial(state);
+    if (is_promising(state)) seconds = kInfinity;
+    const double limit = std::min(most, std::max(seconds, kDoubt * expected_seconds(state)));
+    if (!is_over() && limit > 0 && is_worth_trying(state, std::min(seconds, most))) {
+      state.is_cut = false;
+      try_setting(state, state.candidate.options, first_strength(state), false, limit);
     } else {
       state.is_cut = true;
     }
   }
 
+  static std::optional<std::size_t> first_strength(const State& state) {
+    return state.strengths.empty() ? std::nullopt : std::optional(state.strengths.front());
+  }
+
   void try_other_strengths(State& state, double end) {
     for (const std::size_t strength : state.strengths) {
       if (was_tried(state, strength)) continue;
-      if (is_over() || left_until(end) <= 0) {
+      const double limit = left_until(end, state);
+      if (is_over() || limit <= 0 || !is_worth_trying(state, limit)) {
         state.is_cut = true;
         return;
       }
-      if (!try_setting(state, state.candidate.options, strength, false, left_until(end))) return;
+      if (!try_setting(state, state.candidate.options, strength, false, limit)) return;
     }
   }
 
@@ -268,11 +347,13 @@ class Search {
   void keep_better_half() {
     std::vector<State*> order = active();
     sort_by_score(order, stage_);
-    std::vector<State*> kept = order;
-    std::erase_if(kept, [&](State* state) { return best_of(*state, stage_) == nullptr; });
-    kept.resize(std::min(kept.size(), num_kept(order.size())));
+    std::size_t place = 0;
     for (State* state : order) {
-      state->is_dropped = std::ranges::find(kept, state) == kept.end();
+      const Trial* own = best_of(*state, stage_);
+      state->is_late = own == nullptr;
+      if (state->is_late) continue;
+      const Trial& best = *best_of(*order.front(), stage_);
+      state->is_dropped = place++ >= num_kept(order.size()) && !is_tied(best, *own, kFarErrors);
       if (!state->is_dropped) keep_two_strengths(*state);
     }
   }
@@ -305,7 +386,9 @@ class Search {
     }
   }
 
-  double left_until(double end) { return std::min(end - control_.seconds(), seconds_for_trial()); }
+  double left_until(double end, const State& state) const {
+    return std::min(end - control_.seconds(), seconds_for_trial(state));
+  }
 
   void refine_strength(State& state, double end) {
     for (int step = 0; step < kMaxSteps && !is_over(); ++step) {
@@ -316,11 +399,12 @@ class Search {
         if (place < kStrengths.size() && !was_tried(state, place)) next = next ? next : place;
       }
       if (!next) return;
-      if (left_until(end) <= 0) {
+      const double limit = left_until(end, state);
+      if (limit <= 0 || !is_worth_trying(state, limit)) {
         state.is_cut = true;
         return;
       }
-      if (!try_setting(state, state.candidate.options, next, false, left_until(end))) return;
+      if (!try_setting(state, state.candidate.options, next, false, limit)) return;
     }
   }
 
@@ -334,13 +418,14 @@ class Search {
     const std::optional<std::size_t> strength = best_of(state, stage_)->strength;
     for (const OptionValues& variant : state.candidate.variants) {
       if (is_over()) return;
-      if (left_until(end) <= 0) {
+      const double limit = left_until(end, state);
+      if (limit <= 0 || !is_worth_trying(state, limit)) {
         state.is_cut = true;
         return;
       }
       OptionValues values = state.candidate.options;
       values.insert(values.end(), variant.begin(), variant.end());
-      if (!try_setting(state, values, strength, true, left_until(end))) return;
+      if (!try_setting(state, values, strength, true, limit)) return;
     }
   }
 
@@ -393,9 +478,9 @@ class Search {
   }
 
   /// A difference by one row is one standard error, whatever rounding makes of it.
-  bool is_tied(const Trial& best, const Trial& other) const {
+  bool is_tied(const Trial& best, const Trial& other, double errors = 1) const {
     constexpr double kRounding = 1e-9;
-    return gain(best) - gain(other) <= (1 + kRounding) * standard_error(best, other);
+    return gain(best) - gain(other) <= (errors + kRounding) * standard_error(best, other);
   }
 
   /// Of the trials within one standard error of the best one, that of the simplest candidate.
@@ -405,6 +490,34 @@ class Search {
       if (own != nullptr && is_tied(best, *own)) return own;
     }
     return &best;
+  }
+
+  /// The best trial of a candidate that had no time for the last stages, if it was better than the
+  /// best one in the stage where both were measured last, and there is time to train it on all
+  /// rows.
+  const Trial* untried_winner(const Trial& best) const {
+    const Trial* winner = nullptr;
+    double margin = 0;
+    for (const State& state : states_) {
+      const Trial* own = last_best_of(state);
+      if (own == nullptr || state.is_dropped || own->stage >= best.stage) continue;
+      if (has_probe_ && own->stage == 0) continue;
+      const Trial* rival = best_of(states_[best.candidate], own->stage);
+      if (rival == nullptr || is_tied(*own, *rival)) continue;
+      if (gain(*own) - gain(*rival) <= margin) continue;
+      if (seconds_on_all_rows(state) > control_.seconds_left()) continue;
+      margin = gain(*own) - gain(*rival);
+      winner = own;
+    }
+    return winner;
+  }
+
+  /// What would be chosen now, ties aside; null before the first trial.
+  const Trial* trial_of_leader() const {
+    const Trial* best = best_trial();
+    if (best == nullptr) return nullptr;
+    const Trial* untried = untried_winner(*best);
+    return untried != nullptr ? untried : best;
   }
 
   void keep_model_of_best(ModelParts model, const Trial& trial) {
@@ -417,7 +530,11 @@ class Search {
     const Trial* best = best_trial();
     // Where there is no time to train, the model is that of the best trial.
     const bool is_interrupted = control_.stop_reason() == Stop::interrupted;
-    const Trial* chosen = best == nullptr || is_interrupted ? best : simplest_tied(*best);
+    const Trial* chosen = best;
+    if (best != nullptr && !is_interrupted) {
+      chosen = trial_of_leader();
+      if (chosen == best) chosen = simplest_tied(*best);
+    }
     for (const State& state : states_) add_result(state, best, chosen);
     const bool is_short = std::ranges::any_of(states_, [&](const State& state) {
       return state.is_cut || (state.is_active() && state.trials.empty());
@@ -431,7 +548,7 @@ class Search {
     };
     std::ranges::stable_sort(choice_.candidates, [&](const auto& a, const auto& b) {
       if (rank(a) != rank(b)) return rank(a) < rank(b);
-      if (a.num_rows != b.num_rows || a.num_trials == 0) return a.num_rows > b.num_rows;
+      if (a.stage != b.stage || a.num_trials == 0) return a.stage > b.stage;
       return is_loss(choice_.metric) ? a.score < b.score : a.score > b.score;
     });
     choice_.seconds = control_.seconds();
@@ -456,6 +573,7 @@ class Search {
     }
     const Trial& first = *best_of_stage(own->stage);
     result.options = own->options;
+    result.stage = own->stage;
     result.num_rows = own->num_rows;
     result.score = own->metric.value;
     result.difference = own->metric.value - first.metric.value;
@@ -483,6 +601,7 @@ class Search {
   const Hierarchy* hierarchy_;
   const AutomaticOptions& options_;
   double memory_limit_;
+  Executor& executor_;
   RunControl& control_;
   TrialRunner runner_;
 
@@ -490,6 +609,9 @@ class Search {
   std::vector<State> states_;  // in the order of the registry
   std::vector<double> seconds_;
   std::size_t stage_ = 0, num_stages_ = 0;
+  bool has_probe_ = false;
+  TrialSize all_rows_, size_;  // of all rows, and of a split of the stage
+  double splits_in_turn_ = 1;  // of the stage: those that do not run side by side
   std::int64_t num_done_ = 0, num_planned_ = 0;
 };
 

@@ -20,8 +20,6 @@ struct Trial {
   std::size_t stage = 0;
   std::size_t num_rows = 0;               // training rows of a split
   MeasuredMetric metric;                  // on the validation rows of all splits
-  double seconds = 0;                     // of all splits
-  double seconds_per_split = 0;           // of the slowest one
   std::optional<std::size_t> strength{};  // place in kStrengths
   bool is_variant = false;
 };
@@ -30,7 +28,7 @@ enum class Verdict {
   chosen,
   tied,  // within one standard error of the best, but less simple than the chosen one
   worse,
-  dropped,    // was not among the better half on the fewer rows of an earlier stage
+  dropped,    // was not among the better half in an earlier stage
   cut,        // did not finish in its share of the time, or before an interruption
   not_tried,  // the search ended before
   failed,     // every training threw
@@ -54,6 +52,7 @@ struct CandidateResult {
   std::size_t num_trials = 0;
   double seconds = 0;  // of all trials
   // NaN and 0 where there is no trial.
+  std::size_t stage = 0;  // of the last trials, which alone are compared
   std::size_t num_rows = 0;
   double score = 0;
   double difference = 0;      // from the candidate with the best score, in the same stage only
@@ -75,15 +74,18 @@ struct AutomaticChoice {
   const CandidateResult& chosen() const { return candidates.front(); }
 };
 
-/// Trains the candidates (candidates.hpp), the simple ones first and then each with a few values of
-/// C, on a part of the rows, and measures them on held-out rows; the better half goes on to a stage
-/// with four times the rows, and so on up to all training rows. There, C is refined around the best
-/// values, and node-weight rules are tried. Of the candidates within one paired standard error of
-/// the best the simplest is chosen.
+/// Trains the candidates (candidates.hpp), each with one value of C and then with a few others, on
+/// a part of the rows, and measures them on held-out rows; the better half, and all within two
+/// standard errors of the best, go on to a stage with four times the rows, and so on up to all
+/// training rows. There, C is refined around the best values, and node-weight rules are tried. Of
+/// the candidates within one paired standard error of the best the simplest is chosen.
 ///
-/// A trial may take its share of the time left, and only so much that training on all rows would
-/// still fit. Without a time limit, or if it does not bind, the result depends on the data and the
-/// seed only. If no trial was finished, `candidates` is without a chosen one and `model` empty.
+/// With a time limit, each candidate is first trained on a sample, the probe. It tells what the
+/// candidate will take; those that take least begin. A trial may take its share of the time left,
+/// and only so much that training on all rows would still fit; what is expected not to fit is not
+/// tried, and is chosen if it was better than the best one where both were measured last. Without
+/// a time limit the result depends on the data and the seed only. If no trial was finished,
+/// `candidates` is without a chosen one and `model` empty.
 /// Throws InvalidOption for an unknown metric or wrong preprocessing, InvalidInput for data that
 /// nothing can be trained on.
 AutomaticChoice choose_automatically(const Examples& raw, const Hierarchy* hierarchy,

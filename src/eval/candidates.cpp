@@ -8,10 +8,9 @@
 namespace margrove {
 namespace {
 
-// Kernel methods keep the kernel of all pairs of rows; their time grows with its cube.
-constexpr std::size_t kMaxRowsOfRidge = 4000;
-constexpr std::size_t kMaxRowsOfKernelSvm = 1500;
-constexpr std::size_t kMaxLabelsOfKernelSvm = 20;
+// Kernel methods keep the kernel of all pairs of rows.
+constexpr std::size_t kMaxRowsOfKernels = 20'000;
+constexpr std::size_t kMaxLabelsOfKernelSvm = 200;
 
 /// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
 using Obstacle = std::string (*)(const DataFacts& facts);
@@ -32,8 +31,8 @@ std::string of_trees(const DataFacts& facts) {
 }
 
 std::string of_few_rows(const DataFacts& facts) {
-  if (facts.num_rows <= kMaxRowsOfRidge) return {};
-  return concat("it is tried for up to ", kMaxRowsOfRidge, " rows");
+  if (facts.num_rows <= kMaxRowsOfKernels) return {};
+  return concat("it is tried for up to ", kMaxRowsOfKernels, " rows");
 }
 
 std::string of_few_rows_with_single_labels(const DataFacts& facts) {
@@ -41,8 +40,7 @@ std::string of_few_rows_with_single_labels(const DataFacts& facts) {
   if (facts.num_labels > kMaxLabelsOfKernelSvm) {
     return concat("it is tried for up to ", kMaxLabelsOfKernelSvm, " labels");
   }
-  if (facts.num_rows <= kMaxRowsOfKernelSvm) return {};
-  return concat("it is tried for up to ", kMaxRowsOfKernelSvm, " rows");
+  return of_few_rows(facts);
 }
 
 struct Registered {
@@ -66,8 +64,8 @@ const std::vector<Registered>& registry() {
       {{"hr-lr", {}, of_logistic, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"nhsvm", {}, of_hinge, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
       {{"hsvm", {}, of_hinge, {}}, of_hierarchies},
-      {{"kernel-ridge", {}, {}, {}}, of_few_rows},
-      {{"average-mkl", {}, of_logistic, {}}, of_few_rows_with_single_labels},
+      {{"kernel-ridge", {}, {}, {}, 2, 0}, of_few_rows},
+      {{"average-mkl", {}, of_logistic, {}, 2, 0}, of_few_rows_with_single_labels},
   };
   return all;
 }

@@ -22,6 +22,8 @@ struct CandidateRun {
   std::vector<std::size_t> strengths;  // places in kStrengths in the order of trials; empty: no C
   /// Further options, each tried in addition to `options` where the candidate does well.
   std::vector<OptionValues> variants;
+  /// Its time grows with these powers of the rows and of the labels.
+  double growth_in_rows = 1, growth_in_labels = 1;
 
   /// "flat-svm --loss squared-hinge".
   std::string name() const;

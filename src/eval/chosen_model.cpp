@@ -24,8 +24,11 @@ std::string difference_text(const CandidateResult& result) {
                 with_four_decimals(result.standard_error));
 }
 
-/// The model of the chosen candidate, trained on all rows; none if it does not end in time. Throws
-/// as train_chosen().
+/// A training that the time limit has ended so near to the optimum is as good as any.
+constexpr double kSmallGap = 0.1;
+
+/// The model of the chosen candidate, trained on all rows; none if it does not end in time, or near
+/// to the optimum. Throws as train_chosen().
 std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Examples raw,
                                               const Hierarchy* hierarchy,
                                               const PreprocessingOptions& preprocessing,
@@ -43,7 +46,9 @@ std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Exa
     require_memory(plan, data, memory_limit);
     ModelParts model =
         train_model(method, *run, plan, data, prepared.preprocessing, executor, control);
-    if (control.proceed() && model.report.stop != Stop::time_limit) return model;
+    const bool is_near = model.report.relative_gap <= kSmallGap;  // NaN: not known
+    const bool has_ended = control.proceed() && model.report.stop != Stop::time_limit;
+    if (has_ended || (is_near && control.stop_reason() != Stop::interrupted)) return model;
     return std::nullopt;
   } catch (const OutOfTimeLimit&) {
     return std::nullopt;
@@ -57,9 +62,14 @@ std::string CandidateResult::name() const { return named_with_options(method, op
 std::string reason_of(const AutomaticChoice& choice) {
   const CandidateResult& chosen = choice.chosen();
   const auto is_other = [&](const CandidateResult& each) {
-    return &each != &chosen && each.num_rows == chosen.num_rows &&
+    return &each != &chosen && each.stage == chosen.stage &&
            (each.verdict == Verdict::tied || each.verdict == Verdict::worse);
   };
+  const auto last = std::ranges::max(choice.candidates, {}, &CandidateResult::stage).stage;
+  if (chosen.stage < last) {
+    return concat(chosen.name(), " has the best ", choice.metric, " of those measured on ",
+                  chosen.num_rows, " rows, and the time did not suffice to measure it further");
+  }
   const auto next = std::ranges::find_if(choice.candidates, is_other);  // the best of the others
   if (next == choice.candidates.end())
     return concat(chosen.name(), " has the best ", choice.metric);

@@ -1,7 +1,10 @@
 #include "eval/trial_rows.hpp"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
+#include "base/random.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 #include "methods/labelled_rows.hpp"
@@ -17,6 +20,9 @@ constexpr double kLeastHeldOut = 0.1;  // of all rows: less where labels have on
 constexpr std::size_t kShrink = 4;
 constexpr std::size_t kFewestSampled = 1000;
 constexpr std::size_t kFewestSampledPerLabel = 4;
+constexpr std::size_t kFewestOfFirstSplit = 500;
+constexpr std::size_t kFewestProbed = 100, kMostProbed = 1000;
+constexpr std::size_t kShrinkOfProbe = 8;
 constexpr double kMaxSampled = 0.6;  // a larger share of the next stage's rows saves nothing
 
 /// About 1 / kShrink of the rows of each label, at least one.
@@ -27,6 +33,22 @@ std::vector<std::uint32_t> sample_of(const std::vector<std::uint32_t>& rows,
   std::vector<std::uint32_t> sample;
   for (const std::uint32_t i : split.training) sample.push_back(rows[i]);
   return sample;
+}
+
+void keep_sample(std::vector<std::uint32_t>& rows, std::size_t size, Random& random) {
+  random.shuffle(std::span(rows));
+  rows.resize(size);
+  std::ranges::sort(rows);
+}
+
+/// The same share of the training and of the validation rows, at random.
+Split probe_of(Split split, std::uint64_t seed) {
+  const std::size_t n = split.training.size(), m = split.validation.size();
+  const std::size_t size = std::clamp(n / kShrinkOfProbe, kFewestProbed, kMostProbed);
+  Random random(seed);
+  keep_sample(split.training, size, random);
+  keep_sample(split.validation, std::max<std::size_t>(m * size / n, 1), random);
+  return split;
 }
 
 bool can_shrink(std::size_t num_rows, std::size_t num_labels) {
@@ -72,6 +94,20 @@ std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_
   return stages;
 }
 
+TrialStages trial_stages_in_limited_time(const LabelSets& labels, std::size_t num_labels,
+                                         std::uint64_t seed) {
+  TrialStages stages{trial_stages(labels, num_labels, seed)};
+  const auto first = [&] { return stages.all.front().front(); };
+  if (stages.all.front().size() > 1 && first().training.size() >= kFewestOfFirstSplit) {
+    stages.all.insert(stages.all.begin(), std::vector<Split>{first()});
+  }
+  if (first().training.size() >= 2 * kFewestProbed) {
+    stages.all.insert(stages.all.begin(), std::vector<Split>{probe_of(first(), seed)});
+    stages.has_probe = true;
+  }
+  return stages;
+}
+
 const CsrMatrix& TrialSplit::validation_for(const ModelParts& model, RunControl& control) {
   if (!has_validation) {
     validation = preprocess(model, raw_validation, &control);
@@ -98,6 +134,14 @@ std::size_t TrialRows::num_training_rows() const {
   std::size_t rows = 0;
   for (const Split& split : splits_) rows += split.training.size();
   return rows / splits_.size();
+}
+
+std::size_t TrialRows::num_training_labels() const {
+  std::set<LabelId> labels;
+  for (const std::uint32_t i : splits_.front().training) {
+    labels.insert(raw_.labels[i].begin(), raw_.labels[i].end());
+  }
+  return labels.size();
 }
 
 LabelSets TrialRows::training_labels(std::size_t split) const {

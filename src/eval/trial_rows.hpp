@@ -22,6 +22,16 @@ std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed);
 std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_t num_labels,
                                              std::uint64_t seed);
 
+/// The same with earlier stages for a search in limited time, whose first answers must come soon:
+/// the first split only, where there are several of many rows, and before it a probe, that is a
+/// sample that tells what the methods take. Without a probe where rows are few.
+struct TrialStages {
+  std::vector<std::vector<Split>> all;
+  bool has_probe = false;  // the first one
+};
+TrialStages trial_stages_in_limited_time(const LabelSets& labels, std::size_t num_labels,
+                                         std::uint64_t seed);
+
 /// One split, preprocessed with what its training rows say.
 struct TrialSplit {
   PreparedRows training;
@@ -47,6 +57,8 @@ class TrialRows {
   std::size_t num_splits() const { return splits_.size(); }
   /// Training rows of a split, rounded down if splits differ.
   std::size_t num_training_rows() const;
+  /// Labels of the training rows of the first split.
+  std::size_t num_training_labels() const;
   /// The labels of a split, whose numbers are those of the raw rows.
   LabelSets training_labels(std::size_t split) const;
   LabelSets validation_labels(std::size_t split) const;

@@ -69,14 +69,12 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
   std::optional<ModelParts> model;
   const auto train_one = [&](std::size_t s, Executor& threads) {
     if (!share.proceed()) return;
-    const double before = share.seconds();
     const auto run = start_run(method, values, seed_);
     ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
     Answers own = answers_of(trained, s, splits[s].validation_for(trained, share), threads, share);
     if (!share.proceed()) return;
-    own.seconds = share.seconds() - before;
     answers[s] = std::move(own);
     if (s == 0) model = std::move(trained);
   };
@@ -86,13 +84,11 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
     executor_.for_each(splits.size(),
                        [&](std::size_t s, int) { train_one(s, Executor::serial()); });
   }
-  double slowest = 0;
-  for (const auto& part : answers) {
-    if (!part) return std::nullopt;
-    slowest = std::max(slowest, part->seconds);
+  if (!std::ranges::all_of(answers, [](const auto& part) { return part.has_value(); })) {
+    return std::nullopt;
   }
   MeasuredMetric metric = measure(answers, *model);
-  return TrialOutcome{std::move(metric), slowest, std::move(*model)};
+  return TrialOutcome{std::move(metric), std::move(*model)};
 }
 
 MemoryEstimate TrialRunner::memory_on_all_rows(const Method& method, const OptionValues& values,

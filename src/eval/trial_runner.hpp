@@ -17,8 +17,7 @@ struct TrialOutcome {
   /// needs scores the mean over the splits, because scores of different models have no common
   /// scale.
   MeasuredMetric metric;
-  double seconds_per_split = 0;  // of the slowest one, predictions included
-  ModelParts model;              // of the first split
+  ModelParts model;  // of the first split
 };
 
 /// The method with these options, and the seed where it has one.
@@ -41,6 +40,8 @@ class TrialRunner {
   void begin_stage(const std::vector<Split>& splits);
   /// The number of training rows of a split of the stage.
   std::size_t num_training_rows() const { return rows_->num_training_rows(); }
+  /// Labels of those of the first split.
+  std::size_t num_training_labels() const { return rows_->num_training_labels(); }
 
   /// The rows of the stage as the method takes them: later calls for it need not prepare them.
   /// Throws what is wrong with the rows or the preprocessing, and OutOfTimeLimit.
@@ -63,7 +64,6 @@ class TrialRunner {
   struct Answers {
     LabelSets predicted;       // unless the metric needs scores
     MeasuredMetric of_scores;  // if it does
-    double seconds = 0;        // of training, too
   };
   Answers answers_of(const ModelParts& model, std::size_t split, const CsrMatrix& validation,
                      Executor& threads, RunControl& share) const;

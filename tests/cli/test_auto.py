@@ -63,6 +63,14 @@ class Auto(AutoTest):
         self.assertNotIn("time limit", out)
         self.assertEqual(self.accuracy(), 1.0)
 
+    def test_seconds_of_the_processor(self) -> None:
+        self.write("products", products(300, 1))
+        out, _ = self.auto("--time", "cpu", "--time-limit-seconds", "1000", "products", "model")
+        self.assertRegex(out.splitlines()[1], r"^(kernel-ridge|average-mkl) ")
+        self.assertIn("5 folds of 300 rows", out)
+        _, err = self.auto("--time", "sun", "products", "model", code=2)
+        self.assertIn("option time is 'sun', but must be one of wall, cpu", err)
+
     def reproduced(self, *arguments: str) -> str:
         """The command that `auto` prints, after it has made the same model."""
         out, _ = self.run_program("auto", *arguments, "model file")
@@ -155,9 +163,9 @@ class Auto(AutoTest):
     def test_stages_of_a_large_problem(self) -> None:
         self.write("text", words(11_000, 1))
         out, _ = self.auto("--text", "--time-limit-seconds", "0", "text", "model")
-        self.assertIn("dropped on fewer rows", out)
+        self.assertIn("dropped in an earlier stage", out)
         self.assertIn("a held-out part of 11000 rows", out)
-        self.assertRegex(out, r"(?m)^\S.* 2200 +\d\.\d+ .* dropped on fewer rows$")
+        self.assertRegex(out, r"(?m)^\S.* 2200 +\d\.\d+ .* dropped in an earlier stage$")
         self.assertRegex(out, r"(?m)^\S.* 8800 +\d\.\d+ .* chosen$")
 
     def test_rows_of_rare_labels(self) -> None:

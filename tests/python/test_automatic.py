@@ -73,6 +73,14 @@ def test_chooses_the_simplest_of_equals_and_explains() -> None:
         assert row["standard_error"] >= 0
 
 
+def test_counts_seconds_of_the_processor_if_asked_to() -> None:
+    X, y = products(200, 1)
+    chosen = AutoClassifier(time="cpu", time_limit_seconds=1000).fit(X, y)
+    assert chosen.candidates_[0]["method"] in ("kernel-ridge", "average-mkl")
+    with pytest.raises(ValueError, match="option time is 'sun', but must be one of wall, cpu"):
+        AutoClassifier(time="sun").fit(X, y)
+
+
 def test_chooses_a_kernel_for_a_product_of_signs() -> None:
     X, y = products(200, 1)
     chosen = AutoClassifier(random_state=5).fit(X, y)

@@ -103,6 +103,18 @@ TEST(RunControl, interrupt_ends_work_without_a_report) {
   EXPECT_EQ(control.stop_reason(), Stop::interrupted);
 }
 
+TEST(RunControl, counts_seconds_of_the_processor_if_asked_to) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  RunControl control(nullptr, kNone, RunControl::clock_of(TimeKind::cpu));
+  EXPECT_TRUE(control.counts_cpu_seconds());
+  EXPECT_FALSE(RunControl().counts_cpu_seconds());
+  RunControl inner(control, nullptr);
+  EXPECT_TRUE(inner.counts_cpu_seconds());
+  volatile double work = 0;
+  while (control.seconds() <= 0) work = work + 1;  // does not end if the clock stands still
+  EXPECT_LE(inner.seconds(), control.seconds());
+}
+
 TEST(RunControl, inner_work_ends_with_the_outer_and_not_the_reverse) {
   RunControl outer;
   RunControl first(outer, [](const Progress&) { return false; });

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "base/random.hpp"
 #include "counted_seconds.hpp"
@@ -11,6 +14,7 @@
 #include "eval/metric_choice.hpp"
 #include "eval/named_metrics.hpp"
 #include "eval/row_ratio.hpp"
+#include "eval/trial_cost.hpp"
 #include "eval/trial_rows.hpp"
 #include "eval/trial_runner.hpp"
 
@@ -207,10 +211,10 @@ TEST(Candidates, are_left_out_with_the_reason) {
   const auto left_out = candidates_for({.num_rows = 100, .num_labels = 4}).left_out;
   EXPECT_THAT(left_out, Contains(Field(&LeftOut::reason, "it needs a hierarchy")));
   const auto of_graph =
-      candidates_for({.num_rows = 9000, .num_labels = 400, .has_hierarchy = true}).left_out;
+      candidates_for({.num_rows = 30'000, .num_labels = 400, .has_hierarchy = true}).left_out;
   EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, HasSubstr("must be a tree"))));
-  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 4000 rows")));
-  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 20 labels")));
+  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 20000 rows")));
+  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 200 labels")));
   const auto of_sets =
       candidates_for({.num_rows = 9, .num_labels = 4, .has_several_labels = true}).left_out;
   EXPECT_THAT(of_sets, Contains(Field(&LeftOut::reason, "it is for rows with one label each")));
@@ -218,8 +222,8 @@ TEST(Candidates, are_left_out_with_the_reason) {
       candidates_for({.num_rows = 9, .num_labels = 4, .unlabelled = LabelSets::Unlabelled::keep})
           .left_out;
   EXPECT_THAT(of_kept, Contains(Field(&LeftOut::reason, "it takes no rows without a label")));
-  const auto of_many = candidates_for({.num_rows = 2000, .num_labels = 4}).left_out;
-  EXPECT_THAT(of_many, Contains(Field(&LeftOut::reason, "it is tried for up to 1500 rows")));
+  EXPECT_THAT(candidates_for({.num_rows = 20'000, .num_labels = 200}).left_out,
+              Not(Contains(Field(&LeftOut::reason, HasSubstr("it is tried for up to")))));
 }
 
 TEST(Candidates, follow_from_the_data) {
@@ -250,6 +254,46 @@ TEST(TrialStages, quarter_the_rows_of_each_label_down_to_a_thousand) {
   for (const std::uint32_t i : stages[0][0].training) ++counts[labels[i][0]];
   EXPECT_THAT(counts, ::testing::Each(100));
   EXPECT_EQ(trial_stages(labels, 5000, 1).size(), 1U);  // four rows per label would be too many
+}
+
+TEST(TrialStages, of_limited_time_begin_with_a_probe_and_the_first_of_several_folds) {
+  LabelSets few, many, fewest;
+  for (std::uint32_t i = 0; i < 1600; ++i) few.append(std::vector<LabelId>{i % 10});
+  const TrialStages folds = trial_stages_in_limited_time(few, 10, 1);
+  ASSERT_EQ(folds.all.size(), 3U);
+  EXPECT_TRUE(folds.has_probe);
+  ASSERT_EQ(folds.all[0].size(), 1U);
+  ASSERT_EQ(folds.all[1].size(), 1U);
+  ASSERT_EQ(folds.all[2].size(), 5U);
+  EXPECT_EQ(folds.all[0][0].training.size(), 160U);
+  EXPECT_EQ(folds.all[1][0].training, folds.all[2][0].training);
+  EXPECT_EQ(folds.all[0][0].validation.size(), 40U);
+  const std::vector<std::uint32_t>& rows = folds.all[1][0].training;
+  EXPECT_TRUE(std::ranges::includes(rows, folds.all[0][0].training));
+
+  for (std::uint32_t i = 0; i < 20'000; ++i) many.append(std::vector<LabelId>{i % 10});
+  const TrialStages held_out = trial_stages_in_limited_time(many, 10, 1);
+  ASSERT_EQ(held_out.all.size(), 4U);
+  EXPECT_EQ(held_out.all[0][0].training.size(), 125U);
+
+  for (std::uint32_t i = 0; i < 40; ++i) fewest.append(std::vector<LabelId>{i % 2});
+  EXPECT_FALSE(trial_stages_in_limited_time(fewest, 2, 1).has_probe);
+}
+
+TEST(TrialCost, grows_with_the_powers_of_the_candidate) {
+  CandidateRun linear, kernel;
+  kernel.growth_in_rows = 2;
+  kernel.growth_in_labels = 0;
+  TrialCost cost;
+  EXPECT_FALSE(cost.is_known());
+  EXPECT_EQ(cost.expected(linear, {100, 10}), 0);
+  cost.add({100, 10}, 3);
+  cost.add({100, 10}, 2);  // the slowest one counts
+  EXPECT_DOUBLE_EQ(cost.expected(linear, {200, 30}), 3 * 2 * 3);
+  EXPECT_DOUBLE_EQ(cost.expected(kernel, {200, 30}), 3 * 4);
+  cost.add({50, 10}, 99);  // of fewer rows
+  cost.add({200, 20}, 5);  // of more
+  EXPECT_DOUBLE_EQ(cost.expected(linear, {400, 20}), 10);
 }
 
 TEST(TrialSplits, are_folds_where_rows_are_few_or_labels_rare) {
@@ -418,6 +462,38 @@ TEST(AutomaticChoice, a_limit_that_comes_within_a_metric_of_scores_cuts_the_tria
     EXPECT_EQ(choice.stop, Stop::time_limit) << limit;
     for (const CandidateResult& each : choice.candidates) EXPECT_THAT(each.note, IsEmpty());
   }
+}
+
+/// The trials of each method where the search may ask for the time so often.
+std::map<std::string, std::size_t> trials_by_method(const Examples& raw, int limit) {
+  RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+  const AutomaticChoice choice =
+      choose_automatically(raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  std::map<std::string, std::size_t> trials;
+  for (const CandidateResult& each : choice.candidates) trials[each.method] += each.num_trials;
+  return trials;
+}
+
+TEST(AutomaticChoice, has_an_answer_of_every_candidate_before_it_refines_one) {
+  const Examples raw = signs(600, true, 0.3);
+  const auto trials = trials_by_method(raw, 30'000);
+  for (const auto& [method, count] : trials) EXPECT_GT(count, 0U) << method;
+}
+
+TEST(AutomaticChoice, has_a_model_of_all_rows_in_any_time_that_suffices_for_a_sample) {
+  const Examples raw = signs(600, true, 0.3);
+  int num_whole = 0;
+  for (int limit = 200; limit < 6000; limit += 450) {
+    RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+    AutomaticChoice choice =
+        choose_automatically(raw, nullptr, {}, {}, 0, Executor::serial(), control);
+    if (!choice.model) continue;
+    const ModelParts model =
+        train_chosen(choice, raw, nullptr, {}, {}, 0, Executor::serial(), control);
+    num_whole += model.training_rows[0] + model.training_rows[1] == 600 ? 1 : 0;
+    EXPECT_FALSE(reason_of(choice).empty());
+  }
+  EXPECT_GE(num_whole, 8);
 }
 
 TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {

@@ -1,0 +1,26 @@
+#include "eval/trial_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace margrove {
+
+void TrialCost::add(TrialSize size, double seconds) {
+  if (size.rows < size_.rows) return;
+  seconds_ = size.rows == size_.rows ? std::max(seconds_, seconds) : seconds;
+  size_ = size;
+}
+
+double TrialCost::expected(const CandidateRun& candidate, TrialSize size) const {
+  if (!is_known()) return 0;
+  const auto growth = [](std::size_t from, std::size_t to, double power) {
+    const auto at_least_one = [](std::size_t n) {
+      return static_cast<double>(std::max<std::size_t>(n, 1));
+    };
+    return std::pow(at_least_one(to) / at_least_one(from), power);
+  };
+  return seconds_ * growth(size_.rows, size.rows, candidate.growth_in_rows) *
+         growth(size_.labels, size.labels, candidate.growth_in_labels);
+}
+
+}  // namespace margrove
