@@ -131,7 +131,7 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()),
-                       RunControl::clock_of(parse_enum<TimeKind>("time", time)));
+                       RunControl::clock_of(parse_enum<RunControl::Time>("time", time)));
     choice = choose_automatically(raw, given, preprocessing, options, memory_limit.value_or(0),
                                   executor, control);
     if (choice->model) {
@@ -174,7 +174,7 @@ nb::tuple search_terms(const GivenRows& rows, const Sets& labels,
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()),
-                       RunControl::clock_of(parse_enum<TimeKind>("time", time)));
+                       RunControl::clock_of(parse_enum<RunControl::Time>("time", time)));
     search = reporter.train([&] {
       if (method.empty()) {
         return margrove::search_terms(raw, known, given, metric, executor, control);

@@ -59,15 +59,6 @@ inline constexpr auto kEnumNames<Progress::Unit> =
                EnumName{Progress::Unit::trials, "trials"},
                EnumName{Progress::Unit::bytes, "bytes of answers"}};
 
-/// What the seconds of a time limit are.
-enum class TimeKind {
-  wall,
-  cpu,  // of the processor, of all threads together
-};
-template <>
-inline constexpr auto kEnumNames<TimeKind> =
-    std::array{EnumName{TimeKind::wall, "wall"}, EnumName{TimeKind::cpu, "cpu"}};
-
 /// Returns false to ask for an early end.
 using ProgressCallback = std::function<bool(const Progress&)>;
 
@@ -76,10 +67,15 @@ class RunControl {
  public:
   /// Seconds since a fixed point of time, never less than before.
   using Clock = double (*)();
+  /// What the seconds are.
+  enum class Time {
+    wall,
+    cpu,  // of the processor, of all threads together
+  };
 
   /// Without reports and without a time limit.
   RunControl() = default;
-  /// The time starts here. An infinite time limit means none. By the clock of TimeKind::cpu a
+  /// The time starts here. An infinite time limit means none. By the clock of Time::cpu a
   /// limit comes after the same work on a busy machine as on an idle one; a clock that advances by
   /// calls makes it the same on every machine, for tests.
   explicit RunControl(ProgressCallback callback,
@@ -107,9 +103,7 @@ class RunControl {
   double memory_limit() const {
     return memory_limit_ > 0 || parent_ == nullptr ? memory_limit_ : parent_->memory_limit();
   }
-  static Clock clock_of(TimeKind kind) {
-    return kind == TimeKind::cpu ? &cpu_seconds : &system_seconds;
-  }
+  static Clock clock_of(Time time) { return time == Time::cpu ? &cpu_seconds : &system_seconds; }
   bool counts_cpu_seconds() const { return clock_ == &cpu_seconds; }
   double seconds() const;
   /// Seconds until the time limit of this control or of a parent, whichever is first: infinity if
@@ -130,5 +124,9 @@ class RunControl {
   std::atomic<Stop> stop_ = Stop::converged;
   std::mutex mutex_;
 };
+
+template <>
+inline constexpr auto kEnumNames<RunControl::Time> =
+    std::array{EnumName{RunControl::Time::wall, "wall"}, EnumName{RunControl::Time::cpu, "cpu"}};
 
 }  // namespace margrove

@@ -18,7 +18,7 @@ namespace {
 /// The run of a search: with a time limit by default.
 struct SearchRunOptions : RunOptions {
   SearchRunOptions() { time_limit_seconds = 600; }
-  TimeKind time = TimeKind::wall;
+  RunControl::Time time = RunControl::Time::wall;
   static auto fields() {
     return std::tuple_cat(
         std::tuple{field("time_limit_seconds", &RunOptions::time_limit_seconds, non_negative,

@@ -308,7 +308,7 @@ void ProgressPrinter::show(const Progress& progress) {
 void interruptions_end_the_program() { on_interruption(on_interrupt_elsewhere); }
 
 CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtLimit at_limit,
-                               TimeKind kind)
+                               RunControl::Time time)
     : printer_(form),
       control_(
           [this](const Progress& progress) {
@@ -318,7 +318,7 @@ CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtL
           at_limit == AtLimit::best_so_far && time_limit_seconds > 0
               ? time_limit_seconds
               : std::numeric_limits<double>::infinity(),
-          RunControl::clock_of(kind)) {
+          RunControl::clock_of(time)) {
   on_interruption(on_interrupt);
   if (at_limit == AtLimit::end && time_limit_seconds > 0) {
     std::signal(SIGALRM, on_time_limit);

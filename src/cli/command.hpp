@@ -213,12 +213,14 @@ class CommandControl {
   };
   /// time_limit_seconds 0: none.
   explicit CommandControl(ProgressForm form, double time_limit_seconds = 0,
-                          AtLimit at_limit = AtLimit::best_so_far, TimeKind kind = TimeKind::wall);
+                          AtLimit at_limit = AtLimit::best_so_far,
+                          RunControl::Time time = RunControl::Time::wall);
   /// With progress as text, or without.
   explicit CommandControl(bool quiet, double time_limit_seconds = 0,
-                          AtLimit at_limit = AtLimit::best_so_far, TimeKind kind = TimeKind::wall)
+                          AtLimit at_limit = AtLimit::best_so_far,
+                          RunControl::Time time = RunControl::Time::wall)
       : CommandControl(quiet ? ProgressForm::none : ProgressForm::text, time_limit_seconds,
-                       at_limit, kind) {}
+                       at_limit, time) {}
   ~CommandControl();
   CommandControl(const CommandControl&) = delete;
   CommandControl& operator=(const CommandControl&) = delete;

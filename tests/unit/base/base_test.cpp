@@ -105,7 +105,7 @@ TEST(RunControl, interrupt_ends_work_without_a_report) {
 
 TEST(RunControl, counts_seconds_of_the_processor_if_asked_to) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  RunControl control(nullptr, kNone, RunControl::clock_of(TimeKind::cpu));
+  RunControl control(nullptr, kNone, RunControl::clock_of(RunControl::Time::cpu));
   EXPECT_TRUE(control.counts_cpu_seconds());
   EXPECT_FALSE(RunControl().counts_cpu_seconds());
   RunControl inner(control, nullptr);
