@@ -22,6 +22,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import resource
 import subprocess
 import tempfile
@@ -180,9 +181,8 @@ class Table:
         """The methods that auto chose, without repetitions."""
         chosen: dict[str, None] = {}
         for k in self.repeats(name):
-            output = self.runs[f"{name}/{k}/auto/{limit}"]["output"]
-            line = next(line for line in output.splitlines() if line.startswith("the same by: "))
-            chosen[line.removeprefix("the same by: train --method ")] = None
+            first = self.runs[f"{name}/{k}/auto/{limit}"]["output"].splitlines()[1]
+            chosen[re.split("  +", first)[0]] = None
         return ", ".join(f"`{each}`" for each in chosen)
 
     def best(self, name: str, part: str) -> tuple[float, str, float]:

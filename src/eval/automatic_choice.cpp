@@ -45,6 +45,7 @@ class Search {
          RunControl& control)
       : raw_(raw),
         hierarchy_(hierarchy),
+        preprocessing_(preprocessing),
         options_(options),
         memory_limit_(memory_limit),
         executor_(executor),
@@ -70,6 +71,7 @@ class Search {
     runner_.set_metric(choice_.metric);
     begin_stage(stages.all.back());
     leave_out_for_memory();
+    add_scales();
     count_planned_trials();
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
       if (num_stages_ > 1) begin_stage(stages.all[stage_]);
@@ -239,6 +241,21 @@ class Search {
     const LeftOut& last = choice_.left_out.back();
     throw InvalidInput(
         concat(raw_.source, ": no method can be tried: ", last.candidate, ": ", last.reason));
+  }
+
+  /// Columns that keep their proportions by default may do better if each has a scale of its own.
+  void add_scales() {
+    if (preprocessing_.scale != ColumnScale::automatic || is_over()) return;
+    try {
+      for (State& state : states_) {
+        const Method& method = find_method(state.candidate.method);
+        if (runner_.chosen_scale(method, control_) != ColumnScale::common) continue;
+        state.candidate.variants.push_back(
+            {{"scale", std::string(name_of(ColumnScale::standard))}});
+      }
+    } catch (const OutOfTimeLimit&) {
+      return;  // the search ends at once
+    }
   }
 
   // Stages ----------------------------------------------------------------------------------------
@@ -599,6 +616,7 @@ class Search {
 
   const Examples& raw_;
   const Hierarchy* hierarchy_;
+  const PreprocessingOptions& preprocessing_;
   const AutomaticOptions& options_;
   double memory_limit_;
   Executor& executor_;

@@ -35,17 +35,16 @@ std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Exa
                                               const AutomaticOptions& options, double memory_limit,
                                               Executor& executor, RunControl& control) {
   const Method& method = find_method(chosen.method);
-  const auto run = start_run(method, chosen.options, options.seed);
+  const TrialSetting setting = trial_setting(method, chosen.options, preprocessing, options.seed);
   if (!control.proceed()) return std::nullopt;
   try {
     const PreparedRows prepared =
-        prepare_rows(std::move(raw), hierarchy,
-                     preprocessing_for(method, run->options(), preprocessing), {}, &control);
+        prepare_rows(std::move(raw), hierarchy, setting.preprocessing, {}, &control);
     const TrainingSet data = prepared.training_set();
-    const Plan plan = plan_training(method, *run, data, executor, control);
+    const Plan plan = plan_training(method, *setting.run, data, executor, control);
     require_memory(plan, data, memory_limit);
     ModelParts model =
-        train_model(method, *run, plan, data, prepared.preprocessing, executor, control);
+        train_model(method, *setting.run, plan, data, prepared.preprocessing, executor, control);
     const bool is_near = model.report.relative_gap <= kSmallGap;  // NaN: not known
     const bool has_ended = control.proceed() && model.report.stop != Stop::time_limit;
     if (has_ended || (is_near && control.stop_reason() != Stop::interrupted)) return model;

@@ -3,26 +3,25 @@
 #include <algorithm>
 
 #include "eval/metric_choice.hpp"
+#include "eval/tuning.hpp"
 
 namespace margrove {
 
-std::unique_ptr<MethodRun> start_run(const Method& method, OptionValues values,
-                                     std::uint64_t seed) {
-  auto run = method.start();
-  if (seed != 0 && run->options().has("seed")) values.emplace_back("seed", concat(seed));
-  set_options(run->options(), values);
-  return run;
+TrialSetting trial_setting(const Method& method, const OptionValues& values,
+                           const PreprocessingOptions& preprocessing, std::uint64_t seed) {
+  PointOptions options = options_of_point(values, preprocessing);
+  TrialSetting setting{method.start(), {}};
+  if (seed != 0 && setting.run->options().has("seed")) {
+    options.of_method.emplace_back("seed", concat(seed));
+  }
+  set_options(setting.run->options(), options.of_method);
+  setting.preprocessing = preprocessing_for(method, setting.run->options(), options.preprocessing);
+  return setting;
 }
 
 void TrialRunner::begin_stage(const std::vector<Split>& splits) {
   rows_.emplace(raw_, hierarchy_, splits);
   truth_.reset();
-}
-
-std::vector<TrialSplit>& TrialRunner::splits_for(const Method& method, MethodRun& run,
-                                                 RunControl& control) {
-  return rows_->prepared(preprocessing_for(method, run.options(), preprocessing_), executor_,
-                         control);
 }
 
 /// The true labels of the stage, and the labels with any row, so that metrics count the same labels
@@ -64,12 +63,12 @@ MeasuredMetric TrialRunner::measure(const std::vector<std::optional<Answers>>& a
 
 std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionValues& values,
                                              RunControl& share) {
-  std::vector<TrialSplit>& splits = splits_for(method, *start_run(method, values, seed_), share);
+  std::vector<TrialSplit>& splits = splits_for(setting(method, values), share);
   std::vector<std::optional<Answers>> answers(splits.size());
   std::optional<ModelParts> model;
   const auto train_one = [&](std::size_t s, Executor& threads) {
     if (!share.proceed()) return;
-    const auto run = start_run(method, values, seed_);
+    const auto run = setting(method, values).run;
     ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
@@ -93,9 +92,10 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
 
 MemoryEstimate TrialRunner::memory_on_all_rows(const Method& method, const OptionValues& values,
                                                RunControl& control) {
-  const auto run = start_run(method, values, seed_);
-  const TrialSplit& split = splits_for(method, *run, control).front();
-  const Plan plan = plan_training(method, *run, split.training.training_set(), executor_, control);
+  const TrialSetting own = setting(method, values);
+  const TrialSplit& split = splits_for(own, control).front();
+  const Plan plan =
+      plan_training(method, *own.run, split.training.training_set(), executor_, control);
   return plan.memory.times(static_cast<double>(raw_.num_rows()) /
                            static_cast<double>(std::max<std::size_t>(num_training_rows(), 1)));
 }

@@ -20,8 +20,15 @@ struct TrialOutcome {
   ModelParts model;  // of the first split
 };
 
-/// The method with these options, and the seed where it has one.
-std::unique_ptr<MethodRun> start_run(const Method& method, OptionValues values, std::uint64_t seed);
+/// A method and the preprocessing of its rows.
+struct TrialSetting {
+  std::unique_ptr<MethodRun> run;
+  PreprocessingOptions preprocessing;
+};
+/// The values are options of the method or, as a scale of columns, of the preprocessing; the method
+/// has the seed, too, where it takes one.
+TrialSetting trial_setting(const Method& method, const OptionValues& values,
+                           const PreprocessingOptions& preprocessing, std::uint64_t seed);
 
 class TrialRunner {
  public:
@@ -46,7 +53,11 @@ class TrialRunner {
   /// The rows of the stage as the method takes them: later calls for it need not prepare them.
   /// Throws what is wrong with the rows or the preprocessing, and OutOfTimeLimit.
   void prepare(const Method& method, const OptionValues& values, RunControl& control) {
-    splits_for(method, *start_run(method, values, seed_), control);
+    splits_for(setting(method, values), control);
+  }
+  /// The scale of the columns that the preprocessing has chosen for the rows of a split.
+  ColumnScale chosen_scale(const Method& method, RunControl& control) {
+    return splits_for(setting(method, {}), control).front().training.preprocessing.column_scale;
   }
   /// One split trains with all threads; several are trained side by side with one thread each.
   /// Nothing if `share` ended it. Throws what train_model() throws.
@@ -57,7 +68,12 @@ class TrialRunner {
                                     RunControl& control);
 
  private:
-  std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run, RunControl& control);
+  TrialSetting setting(const Method& method, const OptionValues& values) const {
+    return trial_setting(method, values, preprocessing_, seed_);
+  }
+  std::vector<TrialSplit>& splits_for(const TrialSetting& setting, RunControl& control) {
+    return rows_->prepared(setting.preprocessing, executor_, control);
+  }
   void count_labels(const ModelParts& model);
 
   /// What a model says of the validation rows of its split.

@@ -79,10 +79,14 @@ Examples leaf_rows(std::size_t num_rows, double scale, bool several = false) {
 
 AutomaticChoice choose(const Examples& raw, const Hierarchy* hierarchy = nullptr,
                        const AutomaticOptions& options = {}, int threads = 1,
-                       double memory_limit = 0, double seconds = 1e9) {
+                       double memory_limit = 0, double seconds = 1e9,
+                       ColumnScale scale = ColumnScale::automatic) {
   Executor executor(threads);
   RunControl control([](const Progress&) { return true; }, seconds);
-  return choose_automatically(raw, hierarchy, {}, options, memory_limit, executor, control);
+  PreprocessingOptions preprocessing;
+  preprocessing.scale = scale;
+  return choose_automatically(raw, hierarchy, preprocessing, options, memory_limit, executor,
+                              control);
 }
 
 template <class Error = InvalidOption, class Function>
@@ -199,9 +203,9 @@ TEST(Candidates, have_options_that_their_methods_take) {
         for (const std::size_t strength : candidate.strengths) {
           OptionValues with_strength = values;
           with_strength.emplace_back("C", std::string(kStrengths.at(strength)));
-          EXPECT_NO_THROW(start_run(find_method(candidate.method), with_strength, 1));
+          EXPECT_NO_THROW(trial_setting(find_method(candidate.method), with_strength, {}, 1));
         }
-        EXPECT_NO_THROW(start_run(find_method(candidate.method), values, 1));
+        EXPECT_NO_THROW(trial_setting(find_method(candidate.method), values, {}, 1));
       }
     }
   }
@@ -378,6 +382,41 @@ TEST(AutomaticChoice, takes_a_kernel_where_no_linear_method_can_tell_the_labels)
   EXPECT_THAT(choice.chosen().method, ::testing::AnyOf("kernel-ridge", "average-mkl"));
   EXPECT_GT(choice.chosen().score, 0.9);
   EXPECT_THAT(reason_of(choice), HasSubstr("standard error of"));
+}
+
+/// The label is the sign of a column that is a thousandth of the others.
+Examples small_column(std::size_t num_rows) {
+  Random random(6);
+  Examples raw;
+  raw.source = "small column";
+  raw.codec = LabelCodec({"plus", "minus"});
+  raw.X = CsrMatrix(3);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto label = static_cast<LabelId>(random.below(2));
+    const float sign = label == 0 ? 1.0F : -1.0F;
+    raw.X.append_row(std::vector<FeatureId>{0, 1, 2},
+                     std::vector<float>{1e-3F * (sign + noise(random, 0.2)), noise(random, 0.5),
+                                        noise(random, 0.5)});
+    raw.labels.append(std::vector<LabelId>{label});
+  }
+  return raw;
+}
+
+TEST(AutomaticChoice, gives_each_column_a_scale_where_that_helps) {
+  const Examples raw = small_column(200);
+  AutomaticChoice choice = choose(raw);
+  ASSERT_TRUE(choice.model);
+  const auto standard = std::pair<std::string, std::string>("scale", "standard");
+  EXPECT_THAT(choice.chosen().options, Contains(standard)) << choice.chosen().name();
+  EXPECT_GT(choice.chosen().score, 0.95);
+  RunControl control;
+  const ModelParts model =
+      train_chosen(choice, raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  EXPECT_EQ(model.preprocessing.column_scale, ColumnScale::standard);
+  const AutomaticChoice given = choose(raw, nullptr, {}, 1, 0, 1e9, ColumnScale::common);
+  for (const CandidateResult& each : given.candidates) {
+    EXPECT_THAT(each.options, Not(Contains(standard))) << each.name();
+  }
 }
 
 TEST(AutomaticChoice, tries_hierarchical_methods_without_a_failure) {
