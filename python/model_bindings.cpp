@@ -26,6 +26,7 @@
 #include "margrove/executor.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/log_odds.hpp"
 #include "model/raw_units.hpp"
 #include "model/sentence_predictor.hpp"
 #include "model/tensor_parts.hpp"
@@ -115,8 +116,9 @@ nb::tuple top(const ModelParts& model, const Csr& X, std::size_t k, int threads)
                         to_numpy(std::move(ranked.scores)));
 }
 
-/// Rows of p(ends at label | x), or of p(ends at or below node | x).
+/// Rows of p(label | x), or of p(some label at or below node | x).
 nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, int threads) {
+  if (!model.rows().gives_one_label()) require_probabilities(model);
   const CsrView view = view_of(X);
   const std::size_t num_labels = model.labels.size();
   std::vector<double> all(view.num_rows() * num_labels);
@@ -124,7 +126,7 @@ nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, i
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
     Executor executor(threads);
-    for_probabilities(model.rows(), model.temperature(), of_nodes ? &hierarchy : nullptr, view,
+    for_probabilities(model.rows(), model.probability_rule(), of_nodes ? &hierarchy : nullptr, view,
                       executor, [&](std::size_t i, const RowProbabilities& row) {
                         const auto given = of_nodes ? row.nodes : row.labels;
                         std::copy(given.begin(), given.end(), all.begin() + i * num_labels);
@@ -141,7 +143,7 @@ nb::object confident(const ModelParts& model, const Csr& X, double min_confidenc
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
     Executor executor(threads);
-    for_probabilities(model.rows(), model.temperature(), &hierarchy, view, executor,
+    for_probabilities(model.rows(), model.probability_rule(), &hierarchy, view, executor,
                       [&](std::size_t i, const RowProbabilities& row) {
                         const auto label =
                             hierarchy.confident(row.labels, row.nodes, min_confidence);
@@ -149,6 +151,25 @@ nb::object confident(const ModelParts& model, const Csr& X, double min_confidenc
                       });
   }
   return to_numpy(std::move(chosen));
+}
+
+/// The nodes of each row by HierarchyProbabilities::lowest_confident().
+nb::tuple lowest_confident(const ModelParts& model, const Csr& X, double min_confidence,
+                           int threads) {
+  const CsrView view = view_of(X);
+  LabelSets sets;
+  {
+    const nb::gil_scoped_release released;
+    const HierarchyProbabilities hierarchy(model.hierarchy);
+    Executor executor(threads);
+    std::vector<std::vector<LabelId>> lowest(view.num_rows());
+    for_probabilities(model.rows(), model.probability_rule(), &hierarchy, view, executor,
+                      [&](std::size_t i, const RowProbabilities& row) {
+                        lowest[i] = hierarchy.lowest_confident(row.nodes, min_confidence);
+                      });
+    for (const std::vector<LabelId>& set : lowest) sets.append(set);
+  }
+  return to_python(sets);
 }
 
 void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads) {
@@ -445,6 +466,9 @@ void bind_model(nb::module_& m) {
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
       .def("probabilities", &probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
       .def("confident", &confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
+      .def("lowest_confident", &lowest_confident, "X"_a.noconvert(), "min_confidence"_a,
+           "threads"_a)
+      .def_prop_ro("gives_probabilities", &gives_probabilities)
       .def("report_page", &report_page, "X"_a.noconvert(), "labels"_a.noconvert(), "classes"_a,
            "title"_a, "num_examples"_a, "feature_names"_a, "texts"_a, "other"_a.none(),
            "other_name"_a, "other_X"_a.noconvert(), "threads"_a)

@@ -53,12 +53,12 @@ class Model {
   RankedLabels top(const Rows& rows, std::size_t k, Executor& executor = Executor::serial()) const;
   /// num_rows x num_labels, row after row; -infinity for labels that are never predicted.
   std::vector<float> scores(const Rows& rows, Executor& executor = Executor::serial()) const;
-  /// p(label | row), num_rows x num_labels. Throws InvalidInput unless the model gives each row one
-  /// label.
+  /// p(label | row), num_rows x num_labels. Where rows have several labels, each has its own, and
+  /// only flat-lr, hr-lr and kernel-ridge have some: others throw InvalidInput.
   std::vector<double> probabilities(const Rows& rows,
                                     Executor& executor = Executor::serial()) const;
-  /// The probability of each node of the hierarchy, which is that of the labels at or below it;
-  /// num_rows x num_labels. Throws as probabilities().
+  /// The probability that the row has a label at or below each node of the hierarchy; num_rows x
+  /// num_labels. Throws as probabilities().
   std::vector<double> node_probabilities(const Rows& rows,
                                          Executor& executor = Executor::serial()) const;
   /// The largest terms of row i's score for `label`. Throws InvalidInput if `label` is never

@@ -295,7 +295,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
         stop="inner" follows the most probable children from the root down and returns the last node
         with a probability of at least min_confidence; None (of paths: the empty path) where no
-        root has it.
+        root has it. Of rows with several labels it returns all nodes with this probability that
+        have no child with it.
         cost: returns the label (with stop="inner" the node) with the least expected cost. It is a
         matrix with a row per true label of `classes_` and a column per prediction of `classes_` (or
         `nodes_`), or "path": the number of nodes on one of the two paths only. Both need

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import update_wrapper
+from itertools import pairwise
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,13 +28,16 @@ class Calibration:
 
 
 def _gives_probabilities(estimator: "Probabilistic") -> bool:
-    if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
-        return True
     if hasattr(estimator, "model_") and estimator._form not in ("single", "paths"):
+        if estimator.model_.gives_probabilities:
+            return True
         raise AttributeError(
             f"this {type(estimator).__name__} gives no probabilities: its rows have several "
-            "labels, of which FlatLogisticRegression and HRLogisticRegression give probabilities"
+            "labels, of which FlatLogisticRegression, HRLogisticRegression and "
+            "KernelRidgeClassifier give probabilities"
         )
+    if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
+        return True
     raise AttributeError(
         f"this {type(estimator).__name__} gives no probabilities: set calibration to the share of "
         "rows to hold out for it, for example 0.2, or call calibrate() with other rows"
@@ -91,54 +95,48 @@ class Probabilistic:
         """The probabilities, one column per class.
 
         They sum to one, unless rows have several labels: logistic regression then gives each label
-        an independent probability.
+        a probability of its own, and kernel ridge regression that of the label or one below it.
         """
-        rows = self._rows(X)
-        if self._form in ("single", "paths"):
-            probabilities = self.model_.probabilities(rows, False, self.threads)
-            return probabilities[:, self._label_of_class]
-        self._check_independent("predict_proba")
-        scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]
-        independent: NDArray[np.float64] = 0.5 * (1 + np.tanh(scores.astype(np.float64) / 2))
-        return independent
+        probabilities = self.model_.probabilities(self._rows(X), False, self.threads)
+        return probabilities[:, self._label_of_class]
 
     @_WithProbabilities
     def predict_node_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability that the label is the node or below it, one column per node of `nodes_`.
 
         On a tree, the probabilities of the nodes at a depth and of the labels above it sum to one.
-        Of rows with several labels (logistic regression), the probability that some label is the
-        node or below it, where labels are independent of each other given the row.
+        Of rows with several labels, the probability that some label is the node or below it: with
+        logistic regression where labels are independent of each other given the row, with kernel
+        ridge regression its estimate for the node. It is never larger than that of a parent.
         """
-        rows = self._rows(X)
-        if self._form in ("single", "paths"):
-            return self.model_.probabilities(rows, True, self.threads)
-        self._check_independent("predict_node_proba")
-        # log(1 - p) of the labels, summed over those at or below a node.
-        scores = self.model_.scores(rows, self.threads).astype(np.float64)
-        above = _ancestor_matrix(len(self._node_of_label), self.model_.edges)
-        absent = (above.T @ -np.logaddexp(0, scores).T).T
-        return np.asarray(-np.expm1(absent))
+        return self.model_.probabilities(self._rows(X), True, self.threads)
 
     @property
     def nodes_(self) -> NDArray[Any]:
         """All labels of the hierarchy and the data, inner nodes included, in the model's order."""
         return self._node_of_label
 
-    def _check_independent(self, what: str) -> None:
-        if not self._logistic:
-            raise ValueError(f"{what}: rows have several labels, but must have one")
-
     def _check_one_label(self, what: str) -> None:
         if self._form not in ("single", "paths"):
             raise ValueError(f"{what}: rows have several labels, but must have one")
 
-    def _confident(self, X: Any, min_confidence: float) -> NDArray[Any]:
-        """The deepest nodes with at least the given probability; None where no root has it."""
-        self._check_one_label("stop='inner'")
+    def _confident(self, X: Any, min_confidence: float) -> Any:
+        """The deepest nodes with at least the given probability; None where no root has it. Of rows
+        with several labels the set of all of them."""
         if not 0 <= min_confidence <= 1:
             raise ValueError(f"min_confidence is {min_confidence}, but must be in [0, 1]")
         _gives_probabilities(self)
+        if self._form not in ("single", "paths"):
+            if self._form != "sets":
+                raise ValueError(
+                    "stop='inner': the labels of fit were an indicator matrix, which has no "
+                    "columns for inner nodes; give sets"
+                )
+            pointers, lowest = self.model_.lowest_confident(
+                self._rows(X), min_confidence, self.threads
+            )
+            found = self._node_of_label[lowest]
+            return [set(found[begin:end].tolist()) for begin, end in pairwise(pointers.tolist())]
         chosen = self.model_.confident(self._rows(X), min_confidence, self.threads)
         nodes: NDArray[Any] = self._node_of_label[chosen]
         if (chosen < 0).any():

@@ -9,6 +9,7 @@
 #include "methods/labelled_rows.hpp"
 #include "methods/training.hpp"
 #include "model/calibration.hpp"
+#include "model/log_odds.hpp"
 #include "model/model.hpp"
 #include "model/sentence_predictor.hpp"
 #include "model/weight_compression.hpp"
@@ -35,20 +36,15 @@ void number_as(const LabelCodec& codec, Examples& examples) {
   }
 }
 
-void require_one_label(const ModelParts& parts) {
-  require(parts.rows().gives_one_label(),
-          "probabilities: the model gives label sets, but must give each row one label");
-}
-
 /// The part of each row's probabilities that `part` names, row after row.
 std::vector<double> probability_rows(const ModelParts& parts, const Rows& rows, Executor& executor,
                                      const HierarchyProbabilities* hierarchy,
                                      std::span<const double> RowProbabilities::*part) {
-  require_one_label(parts);
+  if (!parts.rows().gives_one_label()) require_probabilities(parts);
   const FeatureRows input(parts, rows);
   const std::size_t num_labels = parts.labels.size();
   std::vector<double> all(input.matrix().num_rows() * num_labels);
-  for_probabilities(parts.rows(), parts.temperature(), hierarchy, input.matrix(), executor,
+  for_probabilities(parts.rows(), parts.probability_rule(), hierarchy, input.matrix(), executor,
                     [&](std::size_t i, const RowProbabilities& p) {
                       const std::span<const double> row = p.*part;
                       std::copy(row.begin(), row.end(),

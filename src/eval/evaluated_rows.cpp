@@ -157,7 +157,7 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
                   model.rows(), &RowPredictor::scores, rows, begin, end, block, num_columns,
                   [&](std::span<const float> scores, std::span<double> row) {
                     softmax(scores, model.temperature(), std::span(labels).first(scores.size()));
-                    probabilities->node_probabilities(labels, row.first(num_nodes));
+                    probabilities->sum_below(labels, row.first(num_nodes));
                     std::ranges::fill(row.subspan(num_nodes), kLowest);
                   });
             }};
@@ -176,7 +176,7 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
 std::vector<double> predicted_probabilities(const ModelParts& model, const CsrView& X,
                                             const LabelSets& predicted, Executor& executor) {
   std::vector<double> probabilities(X.num_rows(), 0.0);
-  for_probabilities(model.rows(), model.temperature(), nullptr, X, executor,
+  for_probabilities(model.rows(), model.probability_rule(), nullptr, X, executor,
                     [&](std::size_t i, const RowProbabilities& p) {
                       if (!predicted[i].empty()) probabilities[i] = p.labels[predicted[i].front()];
                     });
@@ -191,7 +191,7 @@ Confidences confidences_of(const ModelParts& model, const EvaluatedRows& rows, E
                   std::vector<double>(num_rows, kNone),
                   std::vector<double>(num_rows, kNone)};
   std::vector<char> right(num_rows);
-  for_probabilities(model.rows(), model.temperature(), nullptr, rows.X, executor,
+  for_probabilities(model.rows(), model.probability_rule(), nullptr, rows.X, executor,
                     [&](std::size_t i, const RowProbabilities& p) {
                       const auto truth = rows.truth[i];
                       const auto predicted = rows.predicted[i];

@@ -47,11 +47,19 @@ Answer most_specific(const HierarchyProbabilities& hierarchy, const RowProbabili
   return {{*label}, {static_cast<float>(p.nodes[*label])}};
 }
 
+Answer all_specific(const HierarchyProbabilities& hierarchy, const RowProbabilities& p,
+                    double min_confidence) {
+  Answer answer{hierarchy.lowest_confident(p.nodes, min_confidence), {}};
+  for (const LabelId label : answer.labels) answer.numbers.push_back(p.nodes[label]);
+  return answer;
+}
+
+/// Of models that give each row one label.
 std::vector<Answer> probable(const ModelParts& model, const HierarchyProbabilities* hierarchy,
                              const AnswerOptions& options, const CsrView& X, Executor& executor) {
   std::vector<Answer> answers(X.num_rows());
   const bool is_specific = options.min_confidence >= 0;
-  for_probabilities(model.rows(), model.temperature(), is_specific ? hierarchy : nullptr, X,
+  for_probabilities(model.rows(), model.probability_rule(), is_specific ? hierarchy : nullptr, X,
                     executor, [&](std::size_t i, const RowProbabilities& p) {
                       answers[i] = is_specific
                                        ? most_specific(*hierarchy, p, options.min_confidence)
@@ -88,6 +96,43 @@ std::vector<Answer> label_sets(const ModelParts& model, bool with_scores, const 
   return answers;
 }
 
+/// Of models that give label sets: the predicted set, the best labels, or the lowest nodes that are
+/// probable enough.
+std::vector<Answer> probable_sets(const ModelParts& model, const HierarchyProbabilities* hierarchy,
+                                  const AnswerOptions& options, const CsrView& X,
+                                  Executor& executor) {
+  const bool is_specific = options.min_confidence >= 0;
+  std::vector<Answer> answers(X.num_rows());
+  if (!is_specific) {
+    answers = options.top > 0 ? best(model, static_cast<std::size_t>(options.top), X, executor)
+                              : label_sets(model, /*with_scores=*/false, X, executor);
+  }
+  for_probabilities(model.rows(), model.probability_rule(), is_specific ? hierarchy : nullptr, X,
+                    executor, [&](std::size_t i, const RowProbabilities& p) {
+                      if (is_specific) {
+                        answers[i] = all_specific(*hierarchy, p, options.min_confidence);
+                        return;
+                      }
+                      answers[i].numbers.clear();
+                      for (const LabelId label : answers[i].labels) {
+                        answers[i].numbers.push_back(p.labels[label]);
+                      }
+                    });
+  return answers;
+}
+
+std::vector<Answer> numbered_answers(const ModelParts& model,
+                                     const HierarchyProbabilities* hierarchy,
+                                     const AnswerOptions& options, const CsrView& X,
+                                     Executor& executor) {
+  if (options.needs_probabilities()) {
+    return model.rows().gives_one_label() ? probable(model, hierarchy, options, X, executor)
+                                          : probable_sets(model, hierarchy, options, X, executor);
+  }
+  if (options.top > 0) return best(model, static_cast<std::size_t>(options.top), X, executor);
+  return label_sets(model, options.scores, X, executor);
+}
+
 }  // namespace
 
 void AnswerOptions::check(const ModelParts& model) const {
@@ -108,13 +153,7 @@ void AnswerOptions::check(const ModelParts& model) const {
     require<InvalidOption>(!is_given(first) || !is_given(second), "options ", first, " and ",
                            second, " are both given, but exclude each other");
   }
-  require(!needs_probabilities() || model.rows().gives_one_label(),
-          "probabilities: the model gives label sets, but must give each row one label");
-  require(
-      !needs_probabilities() || gives_probabilities(model), "probabilities: a model of method ",
-      model.method,
-      " gives none: train it with calibration, the share of rows to hold out for it, for example "
-      "0.2");
+  if (needs_probabilities()) require_probabilities(model);
 }
 
 void require_explainable(const ModelParts& model, const CsrView& X, LabelId label) {
@@ -134,10 +173,7 @@ void require_no_label(const ModelParts& model, const ExplainOptions& options) {
 std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,
                                 const AnswerOptions& options, const CsrView& X,
                                 Executor& executor) {
-  std::vector<Answer> answers =
-      options.needs_probabilities() ? probable(model, hierarchy, options, X, executor)
-      : options.top > 0 ? best(model, static_cast<std::size_t>(options.top), X, executor)
-                        : label_sets(model, options.scores, X, executor);
+  std::vector<Answer> answers = numbered_answers(model, hierarchy, options, X, executor);
   for (Answer& answer : answers) {
     if (!options.scores && !options.probabilities) answer.numbers.clear();
     if (options.paths) answer.labels = with_ancestors(model.hierarchy, answer.labels);

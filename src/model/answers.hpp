@@ -27,10 +27,12 @@ struct AnswerOptions {
               "give so many labels of each row, the best ones, best first, instead of its label "
               "set"),
         field("scores", &O::scores, "give the score of each label, too"),
-        field("probabilities", &O::probabilities, "give the probability of each label, too"),
+        field("probabilities", &O::probabilities,
+              "give the probability of each label, too; of label sets those of flat-lr, hr-lr and "
+              "kernel-ridge"),
         field("min_confidence", &O::min_confidence, between(0, 1),
-              "give the most specific label, inner nodes included, that has at least this "
-              "probability; none where no root has it"),
+              "give the most specific label, or of label sets all lowest labels, inner nodes "
+              "included, with at least this probability; none where no root has it"),
         field("paths", &O::paths, "give the ancestors of a row's labels, too, parents first"),
         field("show", &O::show, Choices{{"name", "path", "id"}},
               "text of a label: its name, its path from a root or its id; default: the path if the "

@@ -147,21 +147,62 @@ void softmax(std::span<const float> scores, double temperature, std::span<double
   for (double& p : probabilities) p /= sum;
 }
 
-void for_probabilities(const RowPredictor& predictor, double temperature,
+namespace {
+
+struct ProbabilityScratch {
+  std::vector<double> labels, nodes;
+};
+
+/// log(1 - p) of a label whose log odds are `score`.
+double log_absent(float score) {
+  const auto s = static_cast<double>(score);
+  return s > 0 ? -s - std::log1p(std::exp(-s)) : -std::log1p(std::exp(s));
+}
+
+void independent(std::span<const float> scores, const HierarchyProbabilities* hierarchy,
+                 ProbabilityScratch& scratch) {
+  for (std::size_t l = 0; l < scores.size(); ++l) scratch.labels[l] = log_absent(scores[l]);
+  if (hierarchy != nullptr) {
+    hierarchy->sum_below(scratch.labels, scratch.nodes);
+    for (double& node : scratch.nodes) node = -std::expm1(node);
+  }
+  for (double& label : scratch.labels) label = -std::expm1(label);
+}
+
+void node_estimates(std::span<const float> scores, const HierarchyProbabilities* hierarchy,
+                    ProbabilityScratch& scratch) {
+  for (std::size_t n = 0; n < scores.size(); ++n) {
+    scratch.labels[n] = std::clamp(static_cast<double>(scores[n]), 0.0, 1.0);
+  }
+  if (hierarchy != nullptr)
+    scratch.nodes = scratch.labels;  // a parent's is that of a child or more
+}
+
+void fill_probabilities(const ProbabilityRule& rule, std::span<const float> scores,
+                        const HierarchyProbabilities* hierarchy, ProbabilityScratch& scratch) {
+  scratch.labels.resize(scores.size());
+  if (hierarchy != nullptr) scratch.nodes.resize(scores.size());
+  switch (rule.form) {
+    case ProbabilityRule::Form::one_of_all:
+      softmax(scores, rule.temperature, scratch.labels);
+      if (hierarchy != nullptr) hierarchy->sum_below(scratch.labels, scratch.nodes);
+      return;
+    case ProbabilityRule::Form::independent:
+      return independent(scores, hierarchy, scratch);
+    case ProbabilityRule::Form::node_estimate:
+      return node_estimates(scores, hierarchy, scratch);
+  }
+}
+
+}  // namespace
+
+void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rule,
                        const HierarchyProbabilities* hierarchy, const CsrView& X,
                        Executor& executor, const UseProbabilities& use) {
-  struct Scratch {
-    std::vector<double> labels, nodes;
-  };
-  for_scores_of<Scratch>(
+  for_scores_of<ProbabilityScratch>(
       predictor, X, X.num_rows(), executor, [](std::size_t k) { return k; },
-      [&](std::size_t i, std::span<const float> scores, Scratch& scratch) {
-        scratch.labels.resize(scores.size());
-        softmax(scores, temperature, scratch.labels);
-        if (hierarchy != nullptr) {
-          scratch.nodes.resize(scores.size());
-          hierarchy->node_probabilities(scratch.labels, scratch.nodes);
-        }
+      [&](std::size_t i, std::span<const float> scores, ProbabilityScratch& scratch) {
+        fill_probabilities(rule, scores, hierarchy, scratch);
         use(i, {scores, scratch.labels, scratch.nodes});
       });
 }
@@ -222,10 +263,10 @@ HierarchyProbabilities::HierarchyProbabilities(const LabelGraph& hierarchy) : gr
   if (!graph_.is_tree()) ancestors_ = ListedAncestors(graph_);
 }
 
-void HierarchyProbabilities::node_probabilities(std::span<const double> label_probabilities,
-                                                std::span<double> result) const {
+void HierarchyProbabilities::sum_below(std::span<const double> label_values,
+                                       std::span<double> result) const {
   if (graph_.is_tree()) {
-    std::copy(label_probabilities.begin(), label_probabilities.end(), result.begin());
+    std::copy(label_values.begin(), label_values.end(), result.begin());
     const auto order = graph_.topological_order();
     for (std::size_t k = order.size(); k-- > 0;) {
       const NodeId n = order[k];
@@ -236,9 +277,8 @@ void HierarchyProbabilities::node_probabilities(std::span<const double> label_pr
   std::fill(result.begin(), result.end(), 0.0);
   std::vector<NodeId> scratch;
   for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
-    if (label_probabilities[n] == 0) continue;
-    for (const NodeId above : ancestors_.of(graph_, n, scratch))
-      result[above] += label_probabilities[n];
+    if (label_values[n] == 0) continue;
+    for (const NodeId above : ancestors_.of(graph_, n, scratch)) result[above] += label_values[n];
   }
 }
 
@@ -264,6 +304,20 @@ std::optional<LabelId> HierarchyProbabilities::confident(
     at = child;
   }
   return at;
+}
+
+std::vector<LabelId> HierarchyProbabilities::lowest_confident(
+    std::span<const double> node_probabilities, double min_confidence) const {
+  const auto is_confident = [&](NodeId n) {
+    return node_probabilities[n] > 0 && node_probabilities[n] >= min_confidence;
+  };
+  std::vector<LabelId> lowest;
+  for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
+    if (is_confident(n) && std::ranges::none_of(graph_.children(n), is_confident)) {
+      lowest.push_back(n);
+    }
+  }
+  return lowest;
 }
 
 }  // namespace margrove

@@ -1,7 +1,8 @@
 #pragma once
-// Probabilities from scores, for models that give a row one label: p(l | x) is proportional to
+// Probabilities from scores. Of models that give a row one label, p(l | x) is proportional to
 // exp(score(x, l) / T). The temperature T is fitted on rows that the model was not trained on (Guo
-// et al. 2017, "On calibration of modern neural networks").
+// et al. 2017, "On calibration of modern neural networks"). Of label sets, each label has its own
+// probability.
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,17 @@ struct Calibration {
   /// and with temperature 1.
   double error = 0;
   double error_before = 0;
+};
+
+/// How the scores of a model become probabilities.
+struct ProbabilityRule {
+  enum class Form {
+    one_of_all,     // softmax(score / temperature): a row has one label
+    independent,    // 1 / (1 + exp(-score)): scores are log odds of each label
+    node_estimate,  // the score, kept within [0, 1]: it estimates p(some label is at or below)
+  };
+  Form form = Form::one_of_all;
+  double temperature = 1;
 };
 
 class HierarchyProbabilities;
@@ -54,13 +66,15 @@ void softmax(std::span<const float> scores, double temperature, std::span<double
 /// The scores and probabilities of one row. Valid only during the call that receives it.
 struct RowProbabilities {
   std::span<const float> scores;   // one per label
-  std::span<const double> labels;  // p(label | row) of each label
-  std::span<const double> nodes;   // of the labels at or below each node; empty without a hierarchy
+  std::span<const double> labels;  // p(label | row) of each label; a node_estimate is of the node
+  /// p(the row has a label at or below the node | row); empty without a hierarchy. Of independent
+  /// labels 1 - prod (1 - p(label)) over those at or below. Never larger than that of a parent.
+  std::span<const double> nodes;
 };
 /// Calls use(i, probabilities of row i) for every row, from several threads at once. `hierarchy`
-/// may be null. For predictors that give each row one label.
+/// may be null.
 using UseProbabilities = std::function<void(std::size_t row, const RowProbabilities&)>;
-void for_probabilities(const RowPredictor& predictor, double temperature,
+void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rule,
                        const HierarchyProbabilities* hierarchy, const CsrView& X,
                        Executor& executor, const UseProbabilities& use);
 
@@ -76,22 +90,25 @@ std::vector<ReliabilityBin> reliability(std::span<const double> confidences,
 /// Mean of |accuracy - confidence|, weighted by the bins' counts.
 double expected_calibration_error(std::span<const ReliabilityBin> bins);
 
-/// Probabilities on a hierarchy. A row has one label: a leaf, or an inner label with rows of its
-/// own. The probability of a node is that of the labels at or below it. On a tree the probabilities
-/// of the nodes of one depth and of the labels above it sum to one. In a DAG each label counts once
-/// for a node, whatever the number of paths.
+/// Probabilities on a hierarchy. Where a row has one label, a leaf or an inner label with rows of
+/// its own, the probability of a node is the sum over the labels at or below it. On a tree the
+/// probabilities of the nodes of one depth and of the labels above it sum to one. In a DAG each
+/// label counts once for a node, whatever the number of paths.
 class HierarchyProbabilities {
  public:
   explicit HierarchyProbabilities(const LabelGraph& hierarchy);
-  /// result[n] = the sum of label_probabilities over the labels at or below n.
-  void node_probabilities(std::span<const double> label_probabilities,
-                          std::span<double> result) const;
+  /// result[n] = the sum of the values of the labels at or below n.
+  void sum_below(std::span<const double> label_values, std::span<double> result) const;
   /// Walks down from the most probable root, always to the most probable child, while the child's
   /// probability is at least min_confidence and at least that of the present node's own label;
   /// returns the last node, and nothing if that root is less probable. Ties go to the lowest node.
   std::optional<LabelId> confident(std::span<const double> label_probabilities,
                                    std::span<const double> node_probabilities,
                                    double min_confidence) const;
+  /// For label sets: the nodes with a probability of at least min_confidence, and above 0, that
+  /// have no child with one; ascending.
+  std::vector<LabelId> lowest_confident(std::span<const double> node_probabilities,
+                                        double min_confidence) const;
 
  private:
   LabelGraph graph_;

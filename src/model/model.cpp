@@ -74,7 +74,24 @@ bool scores_are_log_odds(const ModelParts& model) {
 }
 
 bool gives_probabilities(const ModelParts& model) {
-  return model.calibration.has_value() || scores_are_log_odds(model);
+  if (scores_are_log_odds(model)) return true;
+  return model.rows().gives_one_label() ? model.calibration.has_value()
+                                        : model.rows().estimates_nodes();
+}
+
+void require_probabilities(const ModelParts& model) {
+  if (gives_probabilities(model)) return;
+  require(model.rows().gives_one_label(), "probabilities: a model of method ", model.method,
+          " that gives label sets has none; flat-lr, hr-lr and kernel-ridge give some");
+  throw InvalidInput(concat("probabilities: a model of method ", model.method,
+                            " gives none: train it with calibration, the share of rows to hold out "
+                            "for it, for example 0.2"));
+}
+
+ProbabilityRule ModelParts::probability_rule() const {
+  using Form = ProbabilityRule::Form;
+  if (rows().gives_one_label()) return {Form::one_of_all, temperature()};
+  return {rows().estimates_nodes() ? Form::node_estimate : Form::independent};
 }
 
 double ModelParts::temperature() const {

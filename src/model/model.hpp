@@ -51,6 +51,8 @@ struct ModelParts {
   /// regression of two labels, whose scores are z and -z: p is then the logistic function of z, as
   /// in training.
   double temperature() const;
+  /// Of models that give probabilities (model/log_odds.hpp).
+  ProbabilityRule probability_rule() const;
 };
 
 }  // namespace margrove

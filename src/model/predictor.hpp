@@ -67,8 +67,11 @@ class Predictor {
 class RowPredictor : public Predictor {
  public:
   const RowPredictor* rows() const final { return this; }
-  /// Whether each row gets exactly one label, so that it has probabilities (model/calibration.hpp).
+  /// Whether each row gets exactly one label.
   virtual bool gives_one_label() const { return false; }
+  /// Whether the score of a node estimates the probability that the row has a label at or below it,
+  /// and that of a parent is at least that of each child.
+  virtual bool estimates_nodes() const { return false; }
   /// The number of columns of X without the intercept; further columns are ignored.
   virtual std::uint32_t num_features() const = 0;
   virtual std::uint32_t num_labels() const = 0;

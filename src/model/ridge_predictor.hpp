@@ -33,6 +33,7 @@ class RidgePredictor final : public RowPredictor {
 
   std::string_view kind() const override { return "kernel-ridge"; }
   bool gives_one_label() const override { return parts_.one_label; }
+  bool estimates_nodes() const override { return true; }
   void save(TensorMap& out) const override;
   std::vector<Fact> facts() const override;
   std::uint32_t num_features() const override { return parts_.support.num_columns(); }

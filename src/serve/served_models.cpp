@@ -7,6 +7,7 @@
 
 #include "io/model_file.hpp"
 #include "margrove/errors.hpp"
+#include "model/log_odds.hpp"
 
 namespace margrove::serve {
 namespace {
@@ -25,7 +26,7 @@ ServedModel::ServedModel(std::string name, const std::string& path)
 ServedModel::ServedModel(std::string name, ModelParts parts)
     : name_(std::move(name)), parts_(std::move(parts)) {
   if (parts_.predictor->sentences() != nullptr) return;
-  if (parts_.rows().gives_one_label()) hierarchy_.emplace(parts_.hierarchy);
+  if (gives_probabilities(parts_)) hierarchy_.emplace(parts_.hierarchy);
 }
 
 const LabelTexts& ServedModel::texts(std::string_view show) const {

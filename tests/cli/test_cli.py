@@ -7,6 +7,7 @@ tests/golden/help and docs/options.md instead of comparing.
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
 import json
+import math
 import os
 import pathlib
 import random
@@ -311,6 +312,40 @@ class EndToEnd(CliTest):
         self.run_program("train", "--method", "flat-svm", "--C", "10", "multi", "model")
         out, _ = self.run_program("predict", "model", "multi")
         self.assertEqual(out, "x\ny\nx,y\n\n" * 10)
+
+    def test_labels_of_sets_have_probabilities_of_their_own(self) -> None:
+        self.write("multi", "x 1:1\ny 2:1\nx,y 1:1 2:1\n 3:1\n" * 10)
+        self.write("above", "top x\ntop y\n")
+        train = ["train", "--hierarchy", "above", "multi", "model", "--method"]
+
+        def answers(*options: str) -> list[dict[str, float]]:
+            out, _ = self.run_program("predict", "model", "multi", *options)
+            pairs = [[pair.split(":") for pair in line.split(",") if pair]
+                     for line in out.replace(" ", ",").splitlines()]  # fmt: skip
+            return [{label: float(number) for label, number in row} for row in pairs[:4]]
+
+        for method in ("flat-lr", "hr-lr", "kernel-ridge"):
+            self.run_program(*train, method)
+            scores = answers("--top", "2", "--scores")
+            for row, found in zip(scores, answers("--top", "2", "--probabilities"), strict=True):
+                for label, score in row.items():
+                    p = 1 / (1 + math.exp(-score)) if method != "kernel-ridge" else score
+                    self.assertAlmostEqual(found[label], min(max(p, 0), 1), places=5)
+            labels = [sorted(row) for row in answers("--probabilities")]
+            self.assertEqual(labels, [["x"], ["y"], ["x", "y"], []])
+            sure = answers("--probabilities", "--min-confidence", "0.5")
+            self.assertEqual([sorted(row) for row in sure], [["x"], ["y"], ["x", "y"], []])
+            for row, either in zip(answers("--top", "2", "--probabilities"),
+                                   answers("--probabilities", "--min-confidence", "0"),
+                                   strict=True):  # fmt: skip
+                self.assertLessEqual(set(either), {"x", "y", "top"})
+                self.assertTrue(row)
+        self.run_program(*train, "flat-svm")
+        for option in (["--probabilities"], ["--min-confidence", "0.5"]):
+            _, err = self.run_program("predict", "model", "multi", *option, code=3)
+            self.assertIn(
+                "a model of method flat-svm that gives label sets has none; flat-lr,", err
+            )
 
     def test_hierarchy_shows_shape_weights_and_path_sums(self) -> None:
         out, _ = self.run_program("hierarchy", "tree", "--alpha", "power:2")

@@ -13,6 +13,7 @@ from margrove import (
     FlatSVC,
     Hierarchy,
     HRLogisticRegression,
+    KernelRidgeClassifier,
     load,
 )
 from sklearn.linear_model import LogisticRegression
@@ -188,6 +189,43 @@ def test_several_labels_have_probabilities_of_their_own() -> None:
     fitted = FlatLogisticRegression().fit(X, sets)
     p = fitted.predict_proba(X)
     np.testing.assert_allclose(np.log(p / (1 - p)), fitted.decision_function(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "made", [FlatLogisticRegression(hierarchy=EDGES), HRLogisticRegression(hierarchy=EDGES),
+             KernelRidgeClassifier(hierarchy=EDGES)],
+)  # fmt: skip
+def test_nodes_of_several_labels_have_coherent_probabilities(made: Any) -> None:
+    X, y = rows(200, 7)
+    sets = [{label, "oak"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
+    fitted = made.fit(X, sets)
+    nodes = fitted.predict_node_proba(X)
+    assert nodes.min() >= 0
+    assert nodes.max() <= 1
+    place = {node: k for k, node in enumerate(fitted.nodes_)}
+    for parent, child in EDGES:
+        assert (nodes[:, place[parent]] >= nodes[:, place[child]] - 1e-12).all()
+    labels = dict(zip(fitted.classes_, fitted.predict_proba(X).T, strict=True))
+    for leaf in ("animal", "moss", "oak", "fir"):
+        np.testing.assert_allclose(nodes[:, place[leaf]], labels[leaf], atol=1e-12)
+    if not isinstance(made, KernelRidgeClassifier):  # labels are independent
+        absent = np.prod([1 - labels[n] for n in ("moss", "tree", "oak", "fir")], axis=0)
+        np.testing.assert_allclose(nodes[:, place["plant"]], 1 - absent, atol=1e-9)
+    children = {node: {c for p, c in EDGES if p == node} for node in place}
+    for row, answer in zip(nodes, fitted.predict(X, stop="inner", min_confidence=0.7), strict=True):
+        is_sure = {node for node, k in place.items() if row[k] >= 0.7}
+        assert answer == {n for n in is_sure if not is_sure.intersection(children[n])}
+
+
+def test_sets_without_probabilities_say_so() -> None:
+    X, y = rows(60, 7)
+    sets = [{label, "wet"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
+    with pytest.raises(AttributeError, match="KernelRidgeClassifier give probabilities"):
+        FlatSVC().fit(X, sets).predict_proba(X)
+    indicators = np.array([["wet" in labels, "oak" in labels] for labels in sets]).astype(int)
+    fitted = FlatLogisticRegression().fit(X, indicators)
+    with pytest.raises(ValueError, match="an indicator matrix, which has no columns for inner"):
+        fitted.predict(X, stop="inner")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ TEST(HierarchyProbabilities, sum_to_one_at_every_level_of_an_uneven_tree) {
   const LabelGraph graph = uneven();
   const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
   std::vector<double> q(7);
-  HierarchyProbabilities(graph).node_probabilities(ends, q);
+  HierarchyProbabilities(graph).sum_below(ends, q);
   for (std::uint32_t depth = 0; depth <= 3; ++depth) {
     double sum = 0;
     for (NodeId n = 0; n < 7; ++n) {
@@ -150,7 +150,7 @@ TEST(HierarchyProbabilities, a_label_counts_once_below_a_node_of_a_dag) {
   const LabelGraph graph =
       LabelGraph::build(5, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {2, 4}});
   std::vector<double> q(5);
-  HierarchyProbabilities(graph).node_probabilities(std::vector<double>{0, 0, 0, 0.6, 0.4}, q);
+  HierarchyProbabilities(graph).sum_below(std::vector<double>{0, 0, 0, 0.6, 0.4}, q);
   EXPECT_NEAR(q[0], 1, 1e-12);
   EXPECT_NEAR(q[1], 0.6, 1e-12);
   EXPECT_NEAR(q[2], 1, 1e-12);
@@ -160,14 +160,70 @@ TEST(HierarchyProbabilities, stop_at_the_last_node_that_is_confident_enough) {
   const HierarchyProbabilities probabilities(uneven());
   const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
   std::vector<double> q(7);
-  probabilities.node_probabilities(ends, q);
+  probabilities.sum_below(ends, q);
   EXPECT_EQ(probabilities.confident(ends, q, 0.9), 0u);
   EXPECT_EQ(probabilities.confident(ends, q, 0.8), 1u);
   EXPECT_EQ(probabilities.confident(ends, q, 0.5), 4u);
   EXPECT_EQ(probabilities.confident(ends, q, 0), 5u);
   const std::vector<double> inner{0, 0.6, 0.2, 0.05, 0, 0.1, 0.05};
-  probabilities.node_probabilities(inner, q);
+  probabilities.sum_below(inner, q);
   EXPECT_EQ(probabilities.confident(inner, q, 0), 1u);  // ending there is the most probable
+}
+
+/// The probabilities of one row with these scores, of a chain 0 -> 1 -> 2 and the root 3, which is
+/// never predicted.
+struct Probabilities {
+  std::vector<double> labels, nodes;
+};
+Probabilities of_scores(const ProbabilityRule& rule, const std::vector<float>& scores) {
+  CsrMatrix X(3);
+  X.append_row(std::vector<FeatureId>{0, 1, 2}, scores);
+  const HierarchyProbabilities hierarchy(
+      LabelGraph::build(4, std::vector<LabelEdge>{{0, 1}, {1, 2}}));
+  Probabilities found;
+  for_probabilities(Identity(4), rule, &hierarchy, X, Executor::serial(),
+                    [&](std::size_t, const RowProbabilities& p) {
+                      found.labels.assign(p.labels.begin(), p.labels.end());
+                      found.nodes.assign(p.nodes.begin(), p.nodes.end());
+                    });
+  return found;
+}
+
+TEST(ProbabilityRule, independent_labels_have_a_node_unless_all_are_absent) {
+  const std::vector<float> scores{-1, 0.5F, 40};
+  const auto [labels, nodes] = of_scores({ProbabilityRule::Form::independent}, scores);
+  double absent = 1;
+  for (std::size_t l = 3; l-- > 0;) {
+    const double p = 1 / (1 + std::exp(-static_cast<double>(scores[l])));
+    EXPECT_NEAR(labels[l], p, 1e-12);
+    absent *= 1 - p;
+    EXPECT_NEAR(nodes[l], 1 - absent, 1e-12);
+  }
+  EXPECT_EQ(labels[3], 0);
+  EXPECT_EQ(nodes[3], 0);
+  const auto extreme = of_scores({ProbabilityRule::Form::independent}, {-1000, 1000, -1000});
+  EXPECT_EQ(extreme.labels, (std::vector<double>{0, 1, 0, 0}));
+  EXPECT_EQ(extreme.nodes, (std::vector<double>{1, 1, 0, 0}));
+}
+
+TEST(ProbabilityRule, estimates_stay_within_zero_and_one) {
+  const auto [labels, nodes] =
+      of_scores({ProbabilityRule::Form::node_estimate}, {1.25F, 0.5F, -0.25F});
+  EXPECT_EQ(labels, (std::vector<double>{1, 0.5, 0, 0}));
+  EXPECT_EQ(nodes, labels);
+}
+
+TEST(HierarchyProbabilities, of_label_sets_all_lowest_confident_nodes_are_given) {
+  // A diamond: 0 -> {1, 2} -> 3, and the leaf 4 below 2.
+  const HierarchyProbabilities diamond(
+      LabelGraph::build(5, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {2, 4}}));
+  using Nodes = std::vector<LabelId>;
+  const std::vector<double> q{0.9, 0.8, 0.85, 0.3, 0.6};
+  EXPECT_EQ(diamond.lowest_confident(q, 0.7), (Nodes{1, 2}));
+  EXPECT_EQ(diamond.lowest_confident(q, 0.5), (Nodes{1, 4}));
+  EXPECT_EQ(diamond.lowest_confident(q, 0.86), (Nodes{0}));
+  EXPECT_EQ(diamond.lowest_confident(q, 0.95), Nodes{});
+  EXPECT_EQ(diamond.lowest_confident(std::vector<double>(5, 0.0), 0), Nodes{});
 }
 
 TEST(HierarchyProbabilities, nothing_is_confident_where_no_root_is) {
