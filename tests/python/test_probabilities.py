@@ -380,5 +380,5 @@ def test_nodes_of_rows_with_several_labels_have_probabilities() -> None:
     for node, names in below.items():
         none = np.prod([1 - labels[name] for name in names], axis=0)
         assert np.allclose(nodes[node], 1 - none)
-    with pytest.raises(AttributeError, match="of which FlatLogisticRegression and HRLogistic"):
+    with pytest.raises(AttributeError, match="of which FlatLogisticRegression, HRLogistic"):
         FlatSVC(hierarchy=EDGES).fit(X, sets).predict_node_proba(X)
