@@ -348,12 +348,7 @@ class Search {
   void try_other_strengths(State& state, double end) {
     for (const std::size_t strength : state.strengths) {
       if (was_tried(state, strength)) continue;
-      const double limit = left_until(end, state);
-      if (is_over() || limit <= 0 || !is_worth_trying(state, limit)) {
-        state.is_cut = true;
-        return;
-      }
-      if (!try_setting(state, state.candidate.options, strength, false, limit)) return;
+      if (!try_until(end, state, state.candidate.options, strength, false)) return;
     }
   }
 
@@ -403,8 +398,16 @@ class Search {
     }
   }
 
-  double left_until(double end, const State& state) const {
-    return std::min(end - control_.seconds(), seconds_for_trial(state));
+  /// try_setting() in the time until `end`. False, with the candidate cut, where it does not
+  /// suffice.
+  bool try_until(double end, State& state, const OptionValues& values,
+                 std::optional<std::size_t> strength, bool is_variant) {
+    const double limit = std::min(end - control_.seconds(), seconds_for_trial(state));
+    if (is_over() || limit <= 0 || !is_worth_trying(state, limit)) {
+      state.is_cut = true;
+      return false;
+    }
+    return try_setting(state, values, strength, is_variant, limit);
   }
 
   void refine_strength(State& state, double end) {
@@ -416,12 +419,7 @@ class Search {
         if (place < kStrengths.size() && !was_tried(state, place)) next = next ? next : place;
       }
       if (!next) return;
-      const double limit = left_until(end, state);
-      if (limit <= 0 || !is_worth_trying(state, limit)) {
-        state.is_cut = true;
-        return;
-      }
-      if (!try_setting(state, state.candidate.options, next, false, limit)) return;
+      if (!try_until(end, state, state.candidate.options, next, false)) return;
     }
   }
 
@@ -435,14 +433,9 @@ class Search {
     const std::optional<std::size_t> strength = best_of(state, stage_)->strength;
     for (const OptionValues& variant : state.candidate.variants) {
       if (is_over()) return;
-      const double limit = left_until(end, state);
-      if (limit <= 0 || !is_worth_trying(state, limit)) {
-        state.is_cut = true;
-        return;
-      }
       OptionValues values = state.candidate.options;
       values.insert(values.end(), variant.begin(), variant.end());
-      if (!try_setting(state, values, strength, true, limit)) return;
+      if (!try_until(end, state, values, strength, true)) return;
     }
   }
 
