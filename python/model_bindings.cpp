@@ -242,6 +242,7 @@ nb::object answerable(const ModelParts& model) {
 nb::tuple linear_parts(const ModelParts& model) {
   const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
+  model.require_own_columns("weights of columns");
   const LinearPredictor::Parts parts = in_raw_units(linear->parts(), model.preprocessing);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const LabelEdge& edge : edges_of(parts.graph)) edges.emplace_back(edge.parent, edge.child);
@@ -439,7 +440,9 @@ void bind_model(nb::module_& m) {
                      return has_vectors ? std::optional(model.records->vector_share) : std::nullopt;
                    })
       .def_prop_ro("keeps_rows",
-                   [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
+                   [](const ModelParts& model) {
+                     return model.preprocessing.keeps_rows() && !model.kernel_features;
+                   })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return term_names(model.preprocessing); })
       .def("preprocess", [](const ModelParts& model,

@@ -38,6 +38,10 @@ struct TrainingData {
   RowScaling scaling = RowScaling::none;
   ColumnScale column_scale = ColumnScale::automatic;  // with RowScaling::none, of numbers
   TfidfOptions tfidf = {};                            // of texts, and of counts
+  /// For methods that are linear: none, nystroem:N or fourier:N, N features of the rows after all
+  /// else, whose inner products approximate the kernel exp(-kernel_gamma ||x - z||^2).
+  std::string kernel_features = "none";
+  double kernel_gamma = 0;  // 0: 1 / (2 d^2) for the median distance d of the rows
   /// Share of the rows that is held out to fit the temperature of probabilities, which trains
   /// twice; 0: none.
   double calibration = 0;

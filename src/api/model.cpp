@@ -41,7 +41,7 @@ std::vector<double> probability_rows(const ModelParts& parts, const Rows& rows, 
                                      const HierarchyProbabilities* hierarchy,
                                      std::span<const double> RowProbabilities::*part) {
   if (!parts.rows().gives_one_label()) require_probabilities(parts);
-  const FeatureRows input(parts, rows);
+  const FeatureRows input(parts, rows, executor);
   const std::size_t num_labels = parts.labels.size();
   std::vector<double> all(input.matrix().num_rows() * num_labels);
   for_probabilities(parts.rows(), parts.probability_rule(), hierarchy, input.matrix(), executor,
@@ -87,17 +87,17 @@ Examples Model::read(const std::string& path, const std::vector<ExampleOptions::
 
 LabelSets Model::predict(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.predict(FeatureRows(*parts_, rows).matrix(), executor);
+  return predictor.predict(FeatureRows(*parts_, rows, executor).matrix(), executor);
 }
 
 RankedLabels Model::top(const Rows& rows, std::size_t k, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.top(FeatureRows(*parts_, rows).matrix(), k, executor);
+  return predictor.top(FeatureRows(*parts_, rows, executor).matrix(), k, executor);
 }
 
 std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  const FeatureRows input(*parts_, rows);
+  const FeatureRows input(*parts_, rows, executor);
   const std::size_t num_labels = predictor.num_labels(), num_rows = input.matrix().num_rows();
   std::vector<float> all(num_rows * num_labels);
   executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {

@@ -45,6 +45,8 @@ PreprocessingOptions preprocessing_of(const TrainingData& data) {
   options.tfidf = data.scaling == RowScaling::tfidf;
   options.normalize = data.scaling == RowScaling::unit_norm;
   options.scale = data.column_scale;
+  options.kernel_features = KernelFeatures::Choice::parse(data.kernel_features);
+  options.kernel_gamma = data.kernel_gamma;
   options.weights.class_weight = data.class_weight;
   return options;
 }
@@ -106,7 +108,7 @@ class Training {
                                     const PreprocessingOptions& preprocessing) {
     const PreparedRows prepared = prepare_rows(
         std::move(data_.rows), hierarchy(), preprocessing_for(method, run.options(), preprocessing),
-        data_.row_weights, &control_);
+        data_.row_weights, &control_, executor_);
     const TrainingSet set = prepared.training_set();
     if (data_.calibration > 0) require_calibratable(run, set);
     const Plan plan = plan_training(method, run, set, executor_, control_);

@@ -92,6 +92,10 @@ std::vector<std::string> differences(const ModelParts& first, const ModelParts& 
             other->second.empty() ? "(none)" : other->second);
   }
   compare("preprocessing", scaling_of(first.preprocessing), scaling_of(second.preprocessing));
+  const auto kernel_features = [](const ModelParts& model) {
+    return model.kernel_features ? model.kernel_features->choice().to_text() : "none";
+  };
+  compare("kernel features", kernel_features(first), kernel_features(second));
   const auto num_labels = [](const ModelParts& model) {
     return std::accumulate(model.training_rows.begin(), model.training_rows.end(),
                            std::uint64_t{0});
@@ -213,7 +217,7 @@ class Compare final : public Command {
     const Examples raw = read_rows(truth_path_, kind, read_options(with));
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
-    const CsrMatrix X = preprocess(flat, raw);
+    const CsrMatrix X = preprocess(flat, raw, nullptr, executor);
     const LabelSets of_flat =
         translate_labels(flat.rows().predict(X, executor), flat.labels, rows.labels).labels;
     print_gain(

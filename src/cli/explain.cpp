@@ -66,6 +66,7 @@ class Explain final : public Command {
     const ModelParts model = load_model(arguments_.model_path);
     if (model.predictor->sentences() != nullptr) explained_sentences_of(model);
     require_row_and_data();
+    if (row_ > 0) model.require_explained_features(num_features());
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
     if (draws) control.start_writing();
     if (draws || row_ == 0) show_network(model, draws);

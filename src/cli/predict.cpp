@@ -152,7 +152,10 @@ class Predict final : public Command {
       if (raw.num_rows() == 0) return raw.num_rows();
       // Where the part has several rows, RowStream answers each alone to find the place.
       naming_rows([&](std::size_t) { return concat(parts.name(), ":", part.lines_before + 1); },
-                  [&] { append_answers(model, preprocess(model, raw), executor, lines); });
+                  [&] {
+                    append_answers(model, preprocess(model, raw, nullptr, executor), executor,
+                                   lines);
+                  });
       return raw.num_rows();
     };
     return {split, answer, "row", writer_->skipped()};
@@ -215,7 +218,7 @@ class Predict final : public Command {
   void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
     const Examples raw = arguments_.read(model, control, /*needs_labels=*/false);
-    const CsrMatrix X = preprocess(model, raw);
+    const CsrMatrix X = preprocess(model, raw, nullptr, executor);
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
       naming_rows([&](std::size_t row) { return concat(raw.source, ": row ", begin + row + 1); },

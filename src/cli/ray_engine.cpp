@@ -50,7 +50,7 @@ void plan_rows_in_shards(TrainingArguments& arguments, MethodRun& run, std::size
   TrainingArguments::Data rows = arguments.read(control, arguments.run_options().strict);
   const ChosenTerms terms = arguments.choose_terms(run, rows, executor, control);
   const PreparedRows prepared = prepare_rows(std::move(rows.raw), rows.hierarchy_or_null(),
-                                             terms.preprocessing, {}, &control.run());
+                                             terms.preprocessing, {}, &control.run(), executor);
   const TrainingSet data = prepared.training_set();
   const Plan plan =
       plan_with_reports(method, run, options, data, prepared.preprocessing, executor, control);

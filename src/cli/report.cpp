@@ -52,7 +52,8 @@ class Report final : public Command {
     if (other_path_.empty()) return std::nullopt;
     const ModelParts other = load_model(other_path_);
     const Examples raw = arguments_.model.read(other, control, /*needs_labels=*/false);
-    return other_predictions(other_path_, other, preprocess(other, raw), rows, executor);
+    return other_predictions(other_path_, other, preprocess(other, raw, nullptr, executor), rows,
+                             executor);
   }
 
   LabelledArguments arguments_;

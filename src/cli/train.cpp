@@ -118,7 +118,7 @@ class Train final : public Command {
     const ChosenTerms terms = arguments_.choose_terms(run, rows, executor, control);
     seconds_of_terms_ = terms.seconds;
     const PreparedRows prepared = prepare_rows(std::move(rows.raw), rows.hierarchy_or_null(),
-                                               terms.preprocessing, {}, &control.run());
+                                               terms.preprocessing, {}, &control.run(), executor);
     TrainingSet data = prepared.training_set();
     data.start = start_ ? &*start_ : nullptr;
     if (calibration_ > 0) require_calibratable(run, data);

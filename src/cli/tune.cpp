@@ -100,9 +100,10 @@ class Tune final : public Command {
     const PointOptions best =
         options_of_point(result.points[result.best].values, terms.preprocessing);
     const auto winner = arguments_.start(best.of_method);
-    const PreparedRows prepared = prepare_rows(
-        std::move(data.raw), data.hierarchy_or_null(),
-        preprocessing_for(method, winner->options(), best.preprocessing), {}, &control.run());
+    const PreparedRows prepared =
+        prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
+                     preprocessing_for(method, winner->options(), best.preprocessing), {},
+                     &control.run(), executor);
     const ModelParts model = train_with_reports(method, *winner, options, prepared.training_set(),
                                                 prepared.preprocessing, executor, control);
     save_and_print(model, arguments_.result_path(), control, seconds);

@@ -632,6 +632,9 @@ AutomaticChoice choose_automatically(const Examples& raw, const Hierarchy* hiera
                                      const PreprocessingOptions& preprocessing,
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control) {
+  require<InvalidOption>(preprocessing.kernel_features.is_none(),
+                         "option kernel_features is given, but auto does not offer it: it tries "
+                         "methods with kernels itself; train and tune offer it");
   return Search(raw, hierarchy, preprocessing, options, memory_limit, executor, control).run();
 }
 

@@ -105,7 +105,7 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const Examples& raw,
   EvaluatedRows rows = empty_rows(model, hierarchy);
   set_truth(raw.labels, raw.codec, rows);
   count_training_rows(model, training, rows);
-  rows.X = preprocess(model, raw);
+  rows.X = preprocess(model, raw, nullptr, executor);
   rows.source = raw.source;
   rows.predicted =
       naming_rows(where_in(rows), [&] { return model.rows().predict(rows.X, executor); });

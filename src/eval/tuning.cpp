@@ -29,8 +29,8 @@ double measured(std::string_view metric, const ModelParts& model, const Prepared
                 Executor& executor, RunControl& control) {
   const Examples& validation = split.validation;
   const EvaluationOptions options{.metrics = {{std::string(metric)}}};
-  EvaluatedRows rows = evaluated_rows(model, preprocess(model, validation), validation.labels,
-                                      validation.codec, executor);
+  EvaluatedRows rows = evaluated_rows(model, preprocess(model, validation, nullptr, executor),
+                                      validation.labels, validation.codec, executor);
   set_training_rows(split.training_labels, validation.codec, rows);
   try {
     return evaluate_rows(model, rows, options, executor, &control).metrics.front().value;
@@ -284,7 +284,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
     executor.for_each(splits.size(), [&](std::size_t s, int) {
       prepared[s].training =
           prepare_rows(select_rows(raw, splits[s].training), hierarchy, part.preprocessing,
-                       select_weights(row_weights, splits[s].training), &control);
+                       select_weights(row_weights, splits[s].training), &control, executor);
       prepared[s].training_labels = select_rows(raw.labels, splits[s].training);
       prepared[s].validation = select_rows(raw, splits[s].validation);
     });

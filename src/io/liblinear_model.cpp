@@ -81,6 +81,7 @@ std::vector<std::string> numbers_of(const ModelParts& model, const LinearPredict
 }  // namespace
 
 void export_liblinear(const ModelParts& model, const std::string& path) {
+  model.require_own_columns("export to LIBLINEAR");
   const LinearPredictor predictor(
       in_raw_units(flat_predictor_of(model).parts(), model.preprocessing));
   const LinearPredictor::Parts& parts = predictor.parts();

@@ -116,6 +116,10 @@ std::vector<Fact> model_facts(const ModelParts& model) {
     facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
   }
   append_terms(facts, model.preprocessing);
+  if (model.kernel_features) {
+    facts.push_back({"kernel features", model.kernel_features->choice().to_text()});
+    facts.push_back({"gamma of kernel features", concat(model.kernel_features->gamma)});
+  }
   const FitReport& report = model.report;
   facts.push_back({"stop", std::string(to_string(report.stop))});
   facts.push_back({"passes", concat(report.passes)});

@@ -91,6 +91,7 @@ TensorMap to_tensors(const ModelParts& model) {
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
   if (model.records) save_records(out, *model.records);
   save_preprocessing(out, model.preprocessing);
+  if (model.kernel_features) save_kernel_features(out, *model.kernel_features);
   save_views(out, model.views);
   if (model.token_keys) out.put_strings("token_keys", *model.token_keys);
   save_report(out, model.report);
@@ -104,9 +105,16 @@ void check_columns(const TensorMap& tensors, const ModelParts& model) {
   const RowPredictor* rows = model.predictor->rows();
   if (rows == nullptr) return;
   const Preprocessing& preprocessing = model.preprocessing;
+  std::uint32_t taken = rows->num_features();
+  if (model.kernel_features) {
+    tensors.check(model.kernel_features->size() == taken, "there are ",
+                  model.kernel_features->size(), " kernel features, but the predictor takes ",
+                  taken);
+    taken = model.kernel_features->num_columns();
+  }
   for (const std::size_t made : {preprocessing.columns.size(), preprocessing.spread.size()}) {
-    tensors.check(made == 0 || made == rows->num_features(), "preprocessing makes ", made,
-                  " columns, but the predictor takes ", rows->num_features());
+    tensors.check(made == 0 || made == taken, "preprocessing makes ", made, " columns, but the ",
+                  model.kernel_features ? "kernel features take " : "predictor takes ", taken);
   }
 }
 
@@ -137,6 +145,7 @@ ModelParts from_tensors(const TensorMap& tensors) {
                                         : LabelGraph::flat(num_labels);
   model.records = load_records(tensors);
   model.preprocessing = load_preprocessing(tensors);
+  model.kernel_features = load_kernel_features(tensors);
   model.views = load_views(tensors);
   if (tensors.has("token_keys.bytes")) {
     model.token_keys = tensors.get_strings("token_keys");
@@ -165,6 +174,7 @@ std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
   const bool has_vectors = model.records && !model.records->vector_widths.empty();
+  if (model.kernel_features) return 10;
   if (texts.cuts_by(TextTerms::WordRule::scripts) || has_vectors) return 9;
   if (texts.vectors.width() > 0) return 8;
   if (!texts.terms.stem.is_none()) return 7;

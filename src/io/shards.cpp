@@ -144,6 +144,7 @@ struct ShardedTraining::Data {
   LabelGraph hierarchy;
   std::optional<RecordFeatures> records;
   Preprocessing preprocessing;
+  std::optional<KernelFeatures> kernel_features;
   std::vector<View> views;
   const Method* method = nullptr;
   std::unique_ptr<MethodRun> run;
@@ -181,6 +182,7 @@ struct ShardedTraining::Data {
                   "tensor labels.names does not name every label");
     records = load_records(tensors);
     preprocessing = load_preprocessing(tensors);
+    kernel_features = load_kernel_features(tensors);
     views = load_views(tensors);
     method = &find_method(tensors.text("method"));
     run = method->start();
@@ -200,6 +202,7 @@ struct ShardedTraining::Data {
     set.label_names = label_names;
     set.views = views;
     if (records) set.records = &*records;
+    if (kernel_features) set.kernel_features = &*kernel_features;
     set.source = tensors.text("source");
     RunControl control;
     plan = plan_training(*method, *run, set, Executor::serial(), control);

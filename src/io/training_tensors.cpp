@@ -43,6 +43,7 @@ void put_training(TensorMap& out, const Method& method, MethodRun& run, const Tr
   if (data.hierarchy != nullptr) save_graph(out, "hierarchy", *data.hierarchy);
   if (data.records != nullptr) save_records(out, *data.records);
   save_preprocessing(out, preprocessing);
+  if (data.kernel_features != nullptr) save_kernel_features(out, *data.kernel_features);
   save_views(out, data.views);
 }
 

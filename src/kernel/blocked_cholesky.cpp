@@ -7,13 +7,14 @@
 
 namespace margrove {
 
-BlockedCholesky::BlockedCholesky(Eigen::MatrixXf A, Executor& executor, RunControl& control)
+template <class Scalar>
+BlockedCholeskyOf<Scalar>::BlockedCholeskyOf(Matrix A, Executor& executor, RunControl& control)
     : L_(std::move(A)), control_(control) {
   const Eigen::Index n = L_.rows();
   for (Eigen::Index k = 0; k < n && is_definite_; k += kBlock) {
     const Eigen::Index size = end_of(k) - k;
-    Eigen::Ref<Eigen::MatrixXf> corner = L_.block(k, k, size, size);
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(corner);
+    Eigen::Ref<Matrix> corner = L_.block(k, k, size, size);
+    const Eigen::LLT<Eigen::Ref<Matrix>> factor(corner);
     is_definite_ = factor.info() == Eigen::Success;
     const auto rest = static_cast<std::size_t>(n - end_of(k));
     // f(first row, number of rows) of the blocks below the corner.
@@ -25,7 +26,9 @@ BlockedCholesky::BlockedCholesky(Eigen::MatrixXf A, Executor& executor, RunContr
     };
     for_blocks([&](Eigen::Index row, Eigen::Index count) {
       auto block = L_.block(row, k, count, size);
-      corner.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(block);
+      corner.template triangularView<Eigen::Lower>()
+          .transpose()
+          .template solveInPlace<Eigen::OnTheRight>(block);
     });
     for_blocks([&](Eigen::Index row, Eigen::Index count) {
       L_.block(row, row, n - row, count).noalias() -=
@@ -34,18 +37,20 @@ BlockedCholesky::BlockedCholesky(Eigen::MatrixXf A, Executor& executor, RunContr
   }
 }
 
-void BlockedCholesky::solve_lower(Eigen::Ref<Eigen::MatrixXf> Y, Eigen::Index skipped) const {
+template <class Scalar>
+void BlockedCholeskyOf<Scalar>::solve_lower(Eigen::Ref<Matrix> Y, Eigen::Index skipped) const {
   for (Eigen::Index k = skipped; k < L_.rows(); k = end_of(k)) {
     end_if_out_of_time(&control_);
     const Eigen::Index size = end_of(k) - k;
     const Eigen::Index rest = L_.rows() - end_of(k);
     auto own = Y.middleRows(k - skipped, size);
-    L_.block(k, k, size, size).triangularView<Eigen::Lower>().solveInPlace(own);
+    L_.block(k, k, size, size).template triangularView<Eigen::Lower>().solveInPlace(own);
     Y.bottomRows(rest).noalias() -= L_.block(end_of(k), k, rest, size) * own;
   }
 }
 
-void BlockedCholesky::solve_in_place(Eigen::Ref<Eigen::MatrixXf> Y) const {
+template <class Scalar>
+void BlockedCholeskyOf<Scalar>::solve_in_place(Eigen::Ref<Matrix> Y) const {
   solve_lower(Y, 0);
   const Eigen::Index num_blocks = (L_.rows() + kBlock - 1) / kBlock;
   for (Eigen::Index block = num_blocks; block-- > 0;) {
@@ -55,24 +60,54 @@ void BlockedCholesky::solve_in_place(Eigen::Ref<Eigen::MatrixXf> Y) const {
     const Eigen::Index rest = L_.rows() - end_of(k);
     auto own = Y.middleRows(k, size);
     own.noalias() -= L_.block(end_of(k), k, rest, size).transpose() * Y.bottomRows(rest);
-    L_.block(k, k, size, size).triangularView<Eigen::Lower>().transpose().solveInPlace(own);
+    L_.block(k, k, size, size)
+        .template triangularView<Eigen::Lower>()
+        .transpose()
+        .solveInPlace(own);
   }
 }
 
-Eigen::ArrayXd BlockedCholesky::inverse_diagonal(Executor& executor) const {
-  Eigen::ArrayXd diagonal(L_.rows());
+template <class Scalar>
+template <class Visit>
+void BlockedCholeskyOf<Scalar>::for_columns_of_inverse(Executor& executor,
+                                                       const Visit& visit) const {
   executor.for_ranges(
       static_cast<std::size_t>(L_.rows()), kBlock, [&](std::size_t begin, std::size_t end, int) {
         const auto first = static_cast<Eigen::Index>(begin);
-        const auto count = static_cast<Eigen::Index>(end - begin);
-        // The rows above are 0.
-        Eigen::MatrixXf columns = Eigen::MatrixXf::Identity(L_.rows() - first, count);
+        Matrix columns =
+            Matrix::Identity(L_.rows() - first, static_cast<Eigen::Index>(end - begin));
         solve_lower(columns, first);
-        for (Eigen::Index k = 0; k < count; ++k) {
-          diagonal[first + k] = columns.col(k).cast<double>().squaredNorm();
-        }
+        visit(first, columns);
       });
+}
+
+template <class Scalar>
+Eigen::ArrayXd BlockedCholeskyOf<Scalar>::inverse_diagonal(Executor& executor) const {
+  Eigen::ArrayXd diagonal(L_.rows());
+  for_columns_of_inverse(executor, [&](Eigen::Index first, const Matrix& columns) {
+    for (Eigen::Index k = 0; k < columns.cols(); ++k) {
+      diagonal[first + k] = columns.col(k).template cast<double>().squaredNorm();
+    }
+  });
   return diagonal;
 }
+
+template <class Scalar>
+std::vector<float> BlockedCholeskyOf<Scalar>::lower_inverse(Executor& executor) const {
+  const auto n = static_cast<std::size_t>(L_.rows());
+  std::vector<float> rows(n * (n + 1) / 2);
+  for_columns_of_inverse(executor, [&](Eigen::Index first, const Matrix& columns) {
+    for (Eigen::Index r = 0; r < columns.rows(); ++r) {
+      const auto i = static_cast<std::size_t>(first + r);
+      float* row = rows.data() + i * (i + 1) / 2 + static_cast<std::size_t>(first);
+      const Eigen::Index size = std::min(columns.cols(), r + 1);
+      for (Eigen::Index c = 0; c < size; ++c) row[c] = static_cast<float>(columns(r, c));
+    }
+  });
+  return rows;
+}
+
+template class BlockedCholeskyOf<float>;
+template class BlockedCholeskyOf<double>;
 
 }  // namespace margrove

@@ -234,6 +234,17 @@ float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
   return values(t)[(i - tile_t.row) * tile_t.num_columns + (j - tile_t.column)];
 }
 
+double median_distance(KernelType type, const CsrView& X) {
+  const std::size_t count = std::min(X.num_rows(), kRowsForMedian);
+  std::vector<std::uint32_t> chosen(count);
+  for (std::size_t a = 0; a < count; ++a) {
+    chosen[a] = static_cast<std::uint32_t>(a * X.num_rows() / count);
+  }
+  CsrMatrix rows = select_rows(X, chosen);
+  rows.set_num_columns(X.num_columns());
+  return median_distance(type, ViewRows(rows, {}, ViewRows::worth_dense(X, {})));
+}
+
 double pair_scratch_memory(const CsrView& X, int num_threads) {
   return static_cast<double>(pair_scratch_bytes(X.num_columns())) * num_threads;
 }

@@ -42,6 +42,10 @@ class SymmetricMatrix {
   std::vector<float> values_;
 };
 
+/// The unit of the kernel's width on these rows: the median distance over the pairs of at most 1000
+/// evenly spaced rows, 1 if it is 0.
+double median_distance(KernelType type, const CsrView& X);
+
 /// The memory that gram_matrices() takes for rows of X as arrays, one per thread.
 double pair_scratch_memory(const CsrView& X, int num_threads);
 
@@ -59,10 +63,10 @@ struct GramMatrix {
 };
 
 /// One matrix for each kernel. Kernels share columns and distances, and tiles are computed in
-/// parallel, with the same bits for any number of threads. Medians are over the pairs of at most
-/// 1000 evenly spaced rows. Throws as check_kernel() and cross_kernels(), and InvalidInput if a
-/// kernel to be scaled to its trace is zero on all rows, and OutOfTime. O(num_kernels n^2 + n^2 d)
-/// for each distinct set of columns.
+/// parallel, with the same bits for any number of threads. Medians are those of median_distance().
+/// Throws as check_kernel() and cross_kernels(), and InvalidInput if a kernel to be scaled to its
+/// trace is zero on all rows, and OutOfTime. O(num_kernels n^2 + n^2 d) for each distinct set of
+/// columns.
 std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,
                                       Executor& executor, RunControl& control);
 

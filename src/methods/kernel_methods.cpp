@@ -227,6 +227,7 @@ Method kernel_method(std::string summary, MakePlan make_plan) {
   method.column_options = {"network"};
   method.label_sets = false;
   method.row_weights = false;
+  method.kernel_features = false;
   return method;
 }
 

@@ -372,6 +372,7 @@ Method kernel_ridge() {
   Method method = make_method<KernelRidgeOptions>(
       "kernel ridge regression of all nodes, for rows with several labels", plan_ridge);
   method.row_weights = false;
+  method.kernel_features = false;
   method.empty_sets = true;
   return method;
 }

@@ -27,6 +27,9 @@ std::string names_of(const TrainingSet& data, LabelId label) {
 }  // namespace
 
 NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring) {
+  require<InvalidOption>(data.kernel_features == nullptr,
+                         "option match_names is given, but the columns are kernel features "
+                         "(option kernel_features), not terms");
   require<InvalidOption>(data.texts != nullptr,
                          "option match_names is given, but rows are not texts (option text, or a "
                          "text column)");

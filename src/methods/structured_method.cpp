@@ -125,6 +125,7 @@ Method structured_method(std::span<const OutputType> types) {
       "structured SVM with a surrogate of margin and loss: " + joined(types, &OutputType::plural);
   method.takes_start = true;
   method.row_weights = false;
+  method.kernel_features = false;
   for (const OutputType& type : types) {
     if (type.form != ExampleForm::rows) continue;
     method.empty_sets |= type.empty_sets;

@@ -65,10 +65,21 @@ void require_no_terms(const RecordSelection& columns, PreprocessingOptions optio
                          "option stop_words", kNeeds);
 }
 
+void require_kernel_features(const Method& method, bool are_given) {
+  require<InvalidOption>(!are_given || method.kernel_features,
+                         "option kernel_features is given, but method ", method.name,
+                         " takes none; they are for methods that are linear in the columns, such "
+                         "as flat-svm");
+}
+
 }  // namespace
 
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options) {
+  require_kernel_features(method, !options.kernel_features.is_none());
+  if (table.has("seed")) {
+    options.seed = static_cast<std::uint64_t>(detail::parse_integer("seed", table.get("seed")));
+  }
   for (const OptionInfo& option : table.list()) {
     const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
     if (!speaks_of_columns || table.get(option.name) == option.default_value) continue;
@@ -152,20 +163,24 @@ void require_kind(const ModelParts& model, const Rows& rows, const std::string& 
 }  // namespace
 
 CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source,
-                     RunControl* control) {
+                     RunControl* control, Executor& executor) {
   require_kind(model, rows, source);
   return prepared_in_time(source, control, [&] {
-    return info_of(rows.kind())
-        .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
+    CsrMatrix X =
+        info_of(rows.kind())
+            .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
+    return model.kernel_features ? model.kernel_features->apply(X, executor, control)
+                                 : std::move(X);
   });
 }
 
-FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows) {
-  if (info_of(rows.kind()).are_matrix && model.preprocessing.keeps_rows()) {
+FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor) {
+  const bool keeps_rows = model.preprocessing.keeps_rows() && !model.kernel_features;
+  if (info_of(rows.kind()).are_matrix && keeps_rows) {
     require_kind(model, rows, {});
     view_ = rows.numbers();
   } else {
-    own_ = preprocess(model, rows);
+    own_ = preprocess(model, rows, {}, nullptr, executor);
     view_ = own_;
   }
 }
@@ -183,9 +198,29 @@ TrainingSet PreparedRows::training_set() const {
   const Preprocessing& terms = records ? records->text : preprocessing;
   if (terms.kind == Preprocessing::Kind::text_tfidf) set.texts = &terms;
   if (records) set.records = &*records;
+  if (kernel_features) set.kernel_features = &*kernel_features;
   set.source = source;
   set.warnings = warnings;
   return set;
+}
+
+std::optional<KernelFeatures> fit_kernel_features(const CsrView& X,
+                                                  const PreprocessingOptions& options,
+                                                  const std::string& source, Executor& executor,
+                                                  RunControl* control) {
+  const KernelFeatures::Choice& choice = options.kernel_features;
+  require<InvalidOption>(options.kernel_gamma == 0 || !choice.is_none(), "option kernel_gamma is ",
+                         options.kernel_gamma, ", but kernel_features is none");
+  if (choice.is_none()) return std::nullopt;
+  const MemoryEstimate memory = kernel_features_memory(choice, X);
+  const std::string obstacle =
+      memory_obstacle(memory, control != nullptr ? control->memory_limit() / 1e9 : 0.0);
+  require(obstacle.empty(), source, ": option kernel_features is ", choice.to_text(), ", but ",
+          obstacle, "; ask for fewer features or raise memory_limit; the parts are ",
+          memory.to_text());
+  return naming(source, [&] {
+    return KernelFeatures::fit(X, choice, options.kernel_gamma, options.seed, executor, control);
+  });
 }
 
 namespace {
@@ -245,7 +280,7 @@ void fit_and_apply(const Examples& raw, CsrMatrix X, const PreprocessingOptions&
 
 /// As prepare_rows(), but throws OutOfTime.
 PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
-                     std::vector<double> row_weights, RunControl* control) {
+                     std::vector<double> row_weights, RunControl* control, Executor& executor) {
   const RowKindInfo& kind = info_of(raw.kind);
   options.text = options.text || kind.are_texts;
   const bool has_terms = options.text || options.tfidf || !raw.selection.text.empty();
@@ -282,6 +317,11 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   if (is_weighted && is_scaled) merge_rows(X, control, prepared);
   fit_and_apply(raw, std::move(X), options, is_numeric, control, prepared);
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
+  prepared.kernel_features =
+      fit_kernel_features(prepared.X, options, prepared.source, executor, control);
+  if (prepared.kernel_features) {
+    prepared.X = prepared.kernel_features->apply(prepared.X, executor, control);
+  }
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {
     prepared.warnings.push_back(concat(
@@ -298,10 +338,10 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
 
 PreparedRows prepare_rows(Examples raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options, std::vector<double> row_weights,
-                          RunControl* control) {
+                          RunControl* control, Executor& executor) {
   const std::string source = raw.source;
   return prepared_in_time(source, control, [&] {
-    return prepare(std::move(raw), hierarchy, options, std::move(row_weights), control);
+    return prepare(std::move(raw), hierarchy, options, std::move(row_weights), control, executor);
   });
 }
 
@@ -342,6 +382,7 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   require<InvalidOption>(data.start == nullptr || method.takes_start,
                          "option start is given, but method ", method.name,
                          " does not offer it; structured does");
+  require_kernel_features(method, data.kernel_features != nullptr);
   if (data.labels != nullptr) {
     require_empty_sets(method, run.options(), data.labels->unlabelled());
   }
@@ -350,6 +391,7 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
 
 std::string column_name(FeatureId column, const TrainingSet& data,
                         const Preprocessing& preprocessing) {
+  if (data.kernel_features != nullptr) return concat("kernel feature ", column + 1);
   const std::vector<FeatureId>& selected = preprocessing.columns;
   return feature_name(selected.empty() ? column : selected[column], data.records, preprocessing,
                       data.views);
@@ -485,6 +527,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
   model.preprocessing = preprocessing;
   model.label_names.assign(data.label_names.begin(), data.label_names.end());
   if (data.records != nullptr) model.records = *data.records;
+  if (data.kernel_features != nullptr) model.kernel_features = *data.kernel_features;
   model.views.assign(data.views.begin(), data.views.end());
   model.report = std::move(result.report);
   model.predictor = std::move(result.predictor);

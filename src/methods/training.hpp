@@ -10,8 +10,10 @@
 
 #include "base/out_of_time.hpp"
 #include "data/examples.hpp"
+#include "kernel/kernel_features.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
 #include "margrove/text_reader.hpp"
 #include "margrove/tfidf.hpp"
 #include "model/model.hpp"
@@ -45,6 +47,9 @@ struct PreprocessingOptions : TfidfOptions {
   bool normalize = false;
   std::string stop_words_choice = {};  // a language or a file: its words are added to stop_words
   ColumnScale scale = ColumnScale::automatic;
+  KernelFeatures::Choice kernel_features = {};
+  double kernel_gamma = 0;
+  std::uint64_t seed = 0;  // of kernel features; not an option: that of the method's run
   /// Whether columns that no row uses may be left out, where they are most of them.
   bool selects_columns = true;    // not an option: a matter of the method (preprocessing_for)
   RowWeightOptions weights = {};  // options of their own, because the model does not keep them
@@ -62,6 +67,13 @@ struct PreprocessingOptions : TfidfOptions {
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
               "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
               "rows get standard, or common where no column is large or all are of one scale"),
+        field(
+            "kernel_features", &PreprocessingOptions::kernel_features,
+            "after all else, rows become N features whose inner products approximate the Gaussian "
+            "kernel exp(-gamma ||x - z||^2), for methods that are linear: nystroem:N (of N random "
+            "training rows), fourier:N (random Fourier features), or none"),
+        field("kernel_gamma", &PreprocessingOptions::kernel_gamma, non_negative,
+              "kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows"),
     };
     return std::tuple_cat(kinds, TfidfOptions::fields(), others);
   }
@@ -69,21 +81,23 @@ struct PreprocessingOptions : TfidfOptions {
 /// `options` for a method: where an option of the method that speaks of the columns
 /// (Method::column_options) is not at its default, columns keep their numbers, and the scale is
 /// none instead of automatic.
+/// Throws InvalidOption for kernel features with a method that takes none.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
 /// The rows as the model's predictor takes them. Throws InvalidInput if they are not of
 /// row_kind(model), and OutOfTimeLimit where `control` asks to end; messages begin with `source`,
-/// if there is one.
+/// if there is one. The executor is for kernel features.
 CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source = {},
-                     RunControl* control = nullptr);
+                     RunControl* control = nullptr, Executor& executor = Executor::serial());
 inline CsrMatrix preprocess(const ModelParts& model, const Examples& examples,
-                            RunControl* control = nullptr) {
-  return preprocess(model, Rows(examples), examples.source, control);
+                            RunControl* control = nullptr,
+                            Executor& executor = Executor::serial()) {
+  return preprocess(model, Rows(examples), examples.source, control, executor);
 }
 /// The same. Rows of numbers that need no change are not copied: they must outlive the object.
 class FeatureRows {
  public:
-  FeatureRows(const ModelParts& model, const Rows& rows);
+  FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor = Executor::serial());
   FeatureRows(const FeatureRows&) = delete;
   FeatureRows& operator=(const FeatureRows&) = delete;
   const CsrView& matrix() const { return view_; }
@@ -97,6 +111,7 @@ class FeatureRows {
 struct PreparedRows {
   std::optional<RecordFeatures> records;
   Preprocessing preprocessing;
+  std::optional<KernelFeatures> kernel_features;
   CsrMatrix X;
   LabelledRows labelled;
   std::vector<double> row_weights;
@@ -110,10 +125,19 @@ struct PreparedRows {
 /// row_weights (empty: all 1); rows with weights are those of merge_equal_rows(), so that weights
 /// stand for repetitions. Throws what label_rows() throws, InvalidOption if options of terms are
 /// given, but rows are neither texts nor counts, InvalidInput for wrong weights, and OutOfTimeLimit
-/// where `control` asks to end.
+/// where `control` asks to end; InvalidInput where kernel features would take more memory than
+/// `control` allows or than is free. The result does not depend on the executor, which is for
+/// kernel features.
 PreparedRows prepare_rows(Examples raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options, std::vector<double> row_weights = {},
-                          RunControl* control = nullptr);
+                          RunControl* control = nullptr, Executor& executor = Executor::serial());
+
+/// The kernel features that the options ask for, of preprocessed rows; apply() then takes no more
+/// memory than is checked here. Throws as prepare_rows(), and OutOfTime.
+std::optional<KernelFeatures> fit_kernel_features(const CsrView& X,
+                                                  const PreprocessingOptions& options,
+                                                  const std::string& source, Executor& executor,
+                                                  RunControl* control);
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: 90 % of what is free) beside the data already in

@@ -20,6 +20,7 @@ std::vector<std::string> limits_of(const Method& method) {
   if (method.read_examples) limits.emplace_back("examples in files of their own format");
   if (!method.label_sets) limits.emplace_back("one label per row");
   if (!method.row_weights) limits.emplace_back("no weights of rows");
+  if (!method.kernel_features) limits.emplace_back("no kernel features");
   if (method.label_sets && !method.empty_sets) limits.emplace_back("no rows without a label");
   if (!method.no_empty_sets_with.empty()) {
     std::vector<std::string> options;

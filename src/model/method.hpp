@@ -97,9 +97,10 @@ struct Method {
   /// Options that refer to the values of unscaled columns, as kernels with widths do. If one is not
   /// at its default, columns are not scaled by default, and those that no row has are kept.
   std::vector<std::string> column_options;
-  bool takes_start = false;  // whether training can start from the weights of a model
-  bool label_sets = true;    // whether a row may have several labels, or none
-  bool row_weights = true;   // whether rows and classes may have weights
+  bool takes_start = false;     // whether training can start from the weights of a model
+  bool label_sets = true;       // whether a row may have several labels, or none
+  bool row_weights = true;      // whether rows and classes may have weights
+  bool kernel_features = true;  // whether it is linear in the columns, which may be kernel features
   /// Whether a row with the empty set is an example like others. Otherwise rows without a label are
   /// left out or refused.
   bool empty_sets = false;

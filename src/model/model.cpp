@@ -41,8 +41,20 @@ void join_vector(FeatureId first, FeatureId end, std::vector<Explanation::Contri
 
 }  // namespace
 
+void ModelParts::require_own_columns(std::string_view what) const {
+  require(!kernel_features, what, ": the model has weights of kernel features (option ",
+          "kernel_features ", kernel_features ? kernel_features->choice().to_text() : "",
+          "), not of the columns of rows");
+}
+
 Explanation ModelParts::explain(const SparseRow& x, LabelId label,
                                 std::size_t num_strongest) const {
+  if (kernel_features) {
+    require_explained_features(num_strongest);
+    Explanation by_node = rows().explain(x, label, 0);
+    for (Explanation::Node& node : by_node.nodes) node.strongest.clear();
+    return by_node;
+  }
   const std::uint32_t width = vector_width(*this);
   if (width == 0) return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
   Explanation explanation = in_raw_units(
@@ -57,7 +69,8 @@ Explanation ModelParts::explain(const SparseRow& x, LabelId label,
 
 std::uint32_t ModelParts::num_raw_features() const {
   const std::vector<FeatureId>& columns = preprocessing.columns;
-  return columns.empty() ? rows().num_features() : columns.back() + 1;
+  if (!columns.empty()) return columns.back() + 1;
+  return kernel_features ? kernel_features->num_columns() : rows().num_features();
 }
 
 std::string ModelParts::feature_name(FeatureId feature) const {

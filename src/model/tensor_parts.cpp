@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/process_encoder.hpp"
+#include "model/saved_rows.hpp"
 
 namespace margrove {
 namespace {
@@ -307,6 +308,38 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   }
   records.check();
   return records;
+}
+
+void save_kernel_features(TensorMap& out, const KernelFeatures& features) {
+  out.put_enum("kernel_features.kind", features.kind);
+  out.put_number("kernel_features.gamma", features.gamma);
+  if (features.kind == KernelFeatures::Kind::nystroem) {
+    save_support(out, "kernel_features", features.landmarks);
+    out.put_view<float>("kernel_features.inverse_factor", features.inverse_factor);
+    return;
+  }
+  out.put_text("kernel_features.num_features", concat(features.num_columns()));
+  out.put_text("kernel_features.seed", concat(features.seed));
+  out.put_text("kernel_features.size", concat(features.num_fourier));
+}
+
+std::optional<KernelFeatures> load_kernel_features(const TensorMap& tensors) {
+  if (!tensors.has_text("kernel_features.kind")) return std::nullopt;
+  KernelFeatures features;
+  features.kind = tensors.get_enum<KernelFeatures::Kind>("kernel_features.kind");
+  features.gamma = tensors.number("kernel_features.gamma");
+  if (features.kind == KernelFeatures::Kind::nystroem) {
+    features.landmarks = load_support(tensors, "kernel_features");
+    features.inverse_factor = tensors.get<float>("kernel_features.inverse_factor");
+  } else {
+    features.landmarks.set_num_columns(static_cast<std::uint32_t>(tensors.whole_number(
+        "kernel_features.num_features", std::numeric_limits<std::uint32_t>::max() - 1)));
+    features.seed = tensors.whole_number("kernel_features.seed");
+    features.num_fourier = static_cast<std::uint32_t>(
+        tensors.whole_number("kernel_features.size", KernelFeatures::kMost));
+  }
+  features.check();
+  return features;
 }
 
 void save_views(TensorMap& out, std::span<const View> views) {

@@ -12,6 +12,7 @@
 #include "data/record_features.hpp"
 #include "data/views.hpp"
 #include "data/weight_matrix.hpp"
+#include "kernel/kernel_features.hpp"
 #include "margrove/label_codec.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/tfidf.hpp"
@@ -49,6 +50,12 @@ Preprocessing load_preprocessing(const TensorMap& tensors);
 /// nothing was saved.
 void save_records(TensorMap& out, const RecordFeatures& records);
 std::optional<RecordFeatures> load_records(const TensorMap& tensors);
+
+/// "kernel_features.kind" and ".gamma"; of landmarks the rows (save_support()) and
+/// ".inverse_factor", otherwise ".seed", ".size" and ".num_features". Loads nothing if nothing was
+/// saved.
+void save_kernel_features(TensorMap& out, const KernelFeatures& features);
+std::optional<KernelFeatures> load_kernel_features(const TensorMap& tensors);
 
 /// "views" and "views.ends"; nothing for no views.
 void save_views(TensorMap& out, std::span<const View> views);

@@ -13,6 +13,7 @@
 #include "base/fit_state.hpp"
 #include "data/record_features.hpp"
 #include "data/views.hpp"
+#include "kernel/kernel_features.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
@@ -49,18 +50,19 @@ struct ModelParts;
 /// with_intercept).
 struct TrainingSet {
   CsrView X;
-  const LabelSets* labels = nullptr;             // ids of `codec`
-  const LabelCodec* codec = nullptr;             // all labels of the hierarchy and of the data
-  const LabelGraph* hierarchy = nullptr;         // over the ids of `codec`; null: none was given
-  std::span<const double> row_weights;           // of each row's loss, >= 0; empty: all 1
-  std::span<const View> views;                   // of X; empty: one source
-  std::span<const std::string> label_names;      // for people, in the order of `codec`; or none
-  std::span<const std::string> other_names;      // of labels, one a line, likewise; or none
-  const Preprocessing* texts = nullptr;          // of the texts whose terms are the first columns
-  const RecordFeatures* records = nullptr;       // of X, if rows were records
-  const StructuredExamples* examples = nullptr;  // instead of X and labels
-  std::string source = "training data";          // for messages
-  std::span<const std::string> warnings;         // of the rows, which begin those of the training
+  const LabelSets* labels = nullptr;         // ids of `codec`
+  const LabelCodec* codec = nullptr;         // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;     // over the ids of `codec`; null: none was given
+  std::span<const double> row_weights;       // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;               // of X; empty: one source
+  std::span<const std::string> label_names;  // for people, in the order of `codec`; or none
+  std::span<const std::string> other_names;  // of labels, one a line, likewise; or none
+  const Preprocessing* texts = nullptr;      // of the texts whose terms are the first columns
+  const RecordFeatures* records = nullptr;   // of the rows, if they were records
+  const KernelFeatures* kernel_features = nullptr;  // of which X consists; null: none
+  const StructuredExamples* examples = nullptr;     // instead of X and labels
+  std::string source = "training data";             // for messages
+  std::span<const std::string> warnings;  // of the rows, which begin those of the training
   /// Labels that count as having rows although no row has them, because later runs may add some.
   std::span<const LabelId> expected_labels;
   /// Methods that cannot continue an earlier run start anew and leave no state.

@@ -112,14 +112,14 @@ Json examples_json(const ReportInputs& inputs, std::span<const std::string> name
     for (const LabelId label : labels) array.push_back(names[label]);
     return array;
   };
+  const int num_features = inputs.model.kernel_features ? 0 : std::max(options.num_features, 0);
   Json list = Json::array();
   for (const std::uint32_t i : rows) {
     Json explanations = Json::array();
     for (const LabelId label : explained_labels(inputs, i)) {
       explanations.push_back(explanation_json(
           inputs.model,
-          inputs.model.explain(inputs.rows.X.row(i), label,
-                               static_cast<std::size_t>(std::max(options.num_features, 0))),
+          inputs.model.explain(inputs.rows.X.row(i), label, static_cast<std::size_t>(num_features)),
           names, options));
     }
     Json example{{"row", i + 1},

@@ -39,6 +39,8 @@ class Shards(CliTest):
             ([*TOP_DOWN, "--intercept-penalty", "0"], "train"),
             (TOP_DOWN, "train"),
             (TOP_DOWN, "several"),
+            (["--method", "flat-svm", "--kernel-features", "nystroem:20"], "train"),
+            (["--method", "flat-svm", "--kernel-features", "fourier:30"], "several"),
         ]
         for options, data in cases:
             with self.subTest(options=options, data=data):

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/random.hpp"
 #include "io/safetensors.hpp"
 #include "model/finite_scores.hpp"
 #include "small_models.hpp"
@@ -60,6 +61,79 @@ TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
   EXPECT_EQ(use(read), use(model));
   EXPECT_EQ(serialize_model(read), serialize_model(model));
   EXPECT_FALSE(read.calibration.has_value());
+}
+
+/// The small model, whose rows have four features, on kernel features of rows.
+ModelParts model_with_kernel_features(const std::string& choice) {
+  ModelParts model = small_model();
+  CsrMatrix X(7);
+  Random random(3);
+  for (int i = 0; i < 5; ++i) {
+    X.append_row(std::vector<FeatureId>{1, 6},
+                 std::vector<float>{static_cast<float>(random.normal()), 0.5F});
+  }
+  model.kernel_features = KernelFeatures::fit(X, KernelFeatures::Choice::parse(choice), 0, 9,
+                                              Executor::serial(), nullptr);
+  return model;
+}
+
+TEST(ModelFile, keeps_kernel_features_bit_for_bit) {
+  const auto size = small_model().rows().num_features();
+  for (const std::string kind : {"nystroem:", "fourier:"}) {
+    const ModelParts model = model_with_kernel_features(concat(kind, size));
+    EXPECT_EQ(format_version_of(model), 10U);
+    const std::string bytes = serialize_model(model);
+    const ModelParts read = parse(bytes);
+    EXPECT_EQ(serialize_model(read), bytes);
+    ASSERT_TRUE(read.kernel_features.has_value());
+    EXPECT_EQ(read.num_raw_features(), 7U);
+    const CsrMatrix X = small_rows();
+    const CsrMatrix before = model.kernel_features->apply(X, Executor::serial(), nullptr);
+    const CsrMatrix after = read.kernel_features->apply(X, Executor::serial(), nullptr);
+    EXPECT_TRUE(std::ranges::equal(before.view().values(), after.view().values()));
+  }
+}
+
+template <class Change>
+std::string error_with_kernel_features(const std::string& choice, Change change) {
+  const std::string bytes = serialize_model(model_with_kernel_features(choice));
+  TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
+  change(tensors);
+  try {
+    parse(serialize_safetensors(tensors));
+  } catch (const ModelFileError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(ModelFile, kernel_features_that_do_not_fit_are_refused) {
+  const auto size = small_model().rows().num_features();
+  const std::string nystroem = concat("nystroem:", size), fourier = concat("fourier:", size);
+  EXPECT_THAT(error_with_kernel_features(concat("fourier:", size + 1), [](TensorMap&) {}),
+              HasSubstr(concat("there are ", size + 1, " kernel features, but the predictor takes ",
+                               size)));
+  EXPECT_THAT(error_with_kernel_features(
+                  fourier, [](TensorMap& t) { t.put_text("kernel_features.size", "65537"); }),
+              HasSubstr("kernel_features.size"));
+  EXPECT_THAT(error_with_kernel_features(
+                  fourier, [](TensorMap& t) { t.put_text("kernel_features.gamma", "-1"); }),
+              HasSubstr("gamma is -1, but must be > 0"));
+  EXPECT_THAT(error_with_kernel_features(
+                  fourier, [](TensorMap& t) { t.put_text("kernel_features.kind", "sigmoid"); }),
+              HasSubstr("kernel_features.kind is 'sigmoid'"));
+  EXPECT_THAT(error_with_kernel_features(nystroem,
+                                         [](TensorMap& t) {
+                                           t.put<float>("kernel_features.inverse_factor",
+                                                        std::vector<float>{1});
+                                         }),
+              HasSubstr("the matrix has 1 numbers"));
+  EXPECT_THAT(error_with_kernel_features(nystroem,
+                                         [](TensorMap& t) {
+                                           t.put<FeatureId>("kernel_features.support.columns",
+                                                            std::vector<FeatureId>{9});
+                                         }),
+              HasSubstr("kernel_features.support"));
 }
 
 TEST(ModelFile, keeps_alternative_ids_of_labels) {
@@ -163,8 +237,8 @@ TEST(ModelFile, every_way_to_be_wrong_is_named_with_the_path) {
   EXPECT_EQ(error_after([](TensorMap&) {}), "nothing was thrown");
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format", "other"); }),
               HasSubstr("small.model: this is not a model of Margrove"));
-  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format_version", "10"); }),
-              HasSubstr("format version 10, but this program reads versions up to 9"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format_version", "11"); }),
+              HasSubstr("format version 11, but this program reads versions up to 10"));
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("kind", "quantum"); }),
               HasSubstr("kind 'quantum'"));
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("fit.stop", "bored"); }),

@@ -49,36 +49,34 @@ Resident resident() {
   return {page * (all - shared), page * shared};
 }
 
-/// Plans and trains; the exit code of the child.
-int train_and_report(const std::string& method, const OptionValues& options,
-                     const TrainingSet& data, int pipe) {
+/// What a child process does: returns the estimate.
+using Work = std::function<MemoryEstimate(Executor& executor)>;
+
+/// The exit code of the child. The estimate is made by `work`, too, after or before its peak.
+int work_and_report(const std::string& name, const Work& work, int pipe) {
   Measured measured;
   return_large_arrays();  // as the program does
   const double before = resident().own;
   try {
     Executor executor(kThreads);
-    RunControl control;
-    const auto run = find_method(method).start();
-    set_options(run->options(), options);
-    const Plan plan = run->plan(data, executor, control);
-    measured.estimate = static_cast<double>(plan.memory.total());
-    plan.memory.to_text().copy(measured.parts, sizeof(measured.parts) - 1);
-    const TrainResult result = plan.train(executor, control);
+    const MemoryEstimate estimate = work(executor);
+    measured.estimate = static_cast<double>(estimate.total());
+    estimate.to_text().copy(measured.parts, sizeof(measured.parts) - 1);
     measured.peak = -before - resident().of_files;  // the parent adds what was resident at most
     if (write(pipe, &measured, sizeof(measured)) != sizeof(measured)) return 2;
-    return result.predictor != nullptr ? 0 : 3;
+    return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", method.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
     return 1;
   }
 }
 
-Measured measure(const std::string& method, const OptionValues& options, const TrainingSet& data) {
+Measured measure(const std::string& name, const Work& work) {
   malloc_trim(0);
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe");
   const pid_t child = fork();
-  if (child == 0) _exit(train_and_report(method, options, data, ends[1]));
+  if (child == 0) _exit(work_and_report(name, work, ends[1]));
   close(ends[1]);
   Measured measured;
   const bool has_report = read(ends[0], &measured, sizeof(measured)) == sizeof(measured);
@@ -86,20 +84,33 @@ Measured measure(const std::string& method, const OptionValues& options, const T
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
-  EXPECT_TRUE(has_report && WIFEXITED(status) && WEXITSTATUS(status) == 0) << method;
+  EXPECT_TRUE(has_report && WIFEXITED(status) && WEXITSTATUS(status) == 0) << name;
   measured.peak += 1024.0 * static_cast<double>(usage.ru_maxrss);
   return measured;
 }
 
-void check(const std::string& name, const std::string& method, const OptionValues& options,
-           const TrainingSet& data) {
-  std::string text = method;
-  for (const auto& [option, value] : options) text += " " + option + "=" + value;
-  const Measured m = measure(method, options, data);
+void check(const std::string& name, const std::string& text, const Work& work) {
+  const Measured m = measure(text, work);
   std::printf("%-16s %-50s estimate %6.1f MB, peak %6.1f MB: %s\n", name.c_str(), text.c_str(),
               m.estimate / 1e6, m.peak / 1e6, m.parts);
   EXPECT_LE(m.peak - kAllowance, kMaxAbove * m.estimate) << name << ": " << text;
   EXPECT_LE(m.estimate - kAllowance, kMaxBelow * m.peak) << name << ": " << text;
+}
+
+/// Plans and trains.
+void check(const std::string& name, const std::string& method, const OptionValues& options,
+           const TrainingSet& data) {
+  std::string text = method;
+  for (const auto& [option, value] : options) text += " " + option + "=" + value;
+  check(name, text, [&](Executor& executor) {
+    RunControl control;
+    const auto run = find_method(method).start();
+    set_options(run->options(), options);
+    const Plan plan = run->plan(data, executor, control);
+    const TrainResult result = plan.train(executor, control);
+    require(result.predictor != nullptr, "there is no model");
+    return plan.memory;
+  });
 }
 
 // Data --------------------------------------------------------------------------------------------
@@ -182,6 +193,22 @@ void check_rows(const std::string& method, const std::vector<Shape>& shapes,
     const PreparedRows prepared = prepare_rows(rows_of(shape), &hierarchy, {});
     for (const OptionValues& options : cases) {
       check(shape.name, method, options, prepared.training_set());
+    }
+  }
+}
+
+TEST(Memory, kernel_features) {
+  for (const Shape& shape : {kFewWideRows, kManyLabels, kManyRows}) {
+    const Examples rows = rows_of(shape);
+    for (const char* text : {"nystroem:1500", "nystroem:300", "fourier:1000"}) {
+      const auto choice = KernelFeatures::Choice::parse(text);
+      if (shape.rows > 50'000 && choice.size > 300) continue;  // a gigabyte
+      check(shape.name, text, [&](Executor& executor) {
+        const KernelFeatures features =
+            KernelFeatures::fit(rows.X, choice, 0, 0, executor, nullptr);
+        const CsrMatrix X = features.apply(rows.X, executor, nullptr);
+        return kernel_features_memory(choice, rows.X);
+      });
     }
   }
 }
