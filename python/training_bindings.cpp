@@ -84,6 +84,8 @@ struct TrainingInput {
   const std::optional<Vector<double>>& row_weights;
   const NamedRanges& views;
   const std::string& scale;
+  const std::string& kernel_features;
+  double kernel_gamma;
   const RecordFeatures* records;  // of X; null where rows are no records
   const Preprocessing* texts;     // that made X; null where rows are no texts
   const Names& node_names;        // for people, of the nodes of the hierarchy; or none
@@ -95,9 +97,25 @@ struct TrainingInput {
   const ModelParts* start_weights = nullptr;
 };
 
-/// Prepares the input and calls use(method, run, data, preprocessing) without the GIL.
+/// The kernel features that the input asks for, or those of the model that it continues.
+std::optional<KernelFeatures> kernel_features_of(const TrainingInput& input, const Method& method,
+                                                 const OptionTable& table, const CsrView& X,
+                                                 std::optional<double> memory_limit,
+                                                 Executor& executor) {
+  if (input.start != nullptr && input.expect_all) return input.start->kernel_features;
+  PreprocessingOptions asked;
+  asked.kernel_features = KernelFeatures::Choice::parse(input.kernel_features);
+  asked.kernel_gamma = input.kernel_gamma;
+  validate(asked);
+  RunControl control;
+  control.limit_memory(1e9 * memory_limit.value_or(0));
+  return fit_kernel_features(X, preprocessing_for(method, table, asked), "X", executor, &control);
+}
+
+/// Prepares the input and calls use(method, run, data, preprocessing, executor) without the GIL.
 template <class Use>
-void with_training_set(const TrainingInput& input, const Use& use) {
+void with_training_set(const TrainingInput& input, int threads, std::optional<double> memory_limit,
+                       const Use& use) {
   CsrView view = view_of(input.X);
   const Method& method = find_method(input.method);
   const auto run = method.start();
@@ -127,6 +145,13 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   const CsrMatrix scaled =
       preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
   if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
+  const std::vector<View> sources = views_of(input.views, view.num_columns());
+  Executor executor(threads);
+  const std::optional<KernelFeatures> kernel_features =
+      kernel_features_of(input, method, run->options(), view, memory_limit, executor);
+  const CsrMatrix made =
+      kernel_features ? kernel_features->apply(view, executor, nullptr) : CsrMatrix();
+  if (kernel_features) view = made;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
   data.records = input.records;
   data.label_names = rows.names;
@@ -135,8 +160,8 @@ void with_training_set(const TrainingInput& input, const Use& use) {
                    ? &input.records->text
                    : input.texts;
   if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
-  const std::vector<View> sources = views_of(input.views, view.num_columns());
   data.views = sources;
+  if (kernel_features) data.kernel_features = &*kernel_features;
   if (row_weights) data.row_weights = span_of(*row_weights);
   data.continuation = {.start = input.start != nullptr ? input.start->state.get() : nullptr,
                        .keep = input.keep_state};
@@ -146,7 +171,7 @@ void with_training_set(const TrainingInput& input, const Use& use) {
     for (const std::string& name : input.names) expected.push_back(rows.codec.find(name).value());
   }
   data.expected_labels = expected;
-  use(method, *run, data, preprocessing);
+  use(method, *run, data, preprocessing, executor);
 }
 
 ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
@@ -159,15 +184,18 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  const std::string& scale, const RecordFeatures* records,
                  const Preprocessing* texts, const Names& node_names,
                  const ModelParts* start_weights, const std::string& unlabelled,
-                 const Names& other_names) {
+                 const Names& other_names, const std::string& kernel_features,
+                 double kernel_gamma) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
-       node_names, other_names, unlabelled, start, keep_state, expect_all, start_weights},
+      {method_name,  options,     X,          labels,     names,
+       hierarchy,    row_weights, views,      scale,      kernel_features,
+       kernel_gamma, records,     texts,      node_names, other_names,
+       unlabelled,   start,       keep_state, expect_all, start_weights},
+      threads, memory_limit,
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
-          const Preprocessing& preprocessing) {
-        Executor executor(threads);
+          const Preprocessing& preprocessing, Executor& executor) {
         RunControl control(std::ref(reporter),
                            time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
         if (calibration > 0) require_calibratable(run, data);
@@ -192,14 +220,16 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  std::optional<double> memory_limit, const NamedRanges& views,
                  const std::string& scale, const RecordFeatures* records,
                  const Preprocessing* texts, const Names& node_names, const std::string& unlabelled,
-                 const Names& other_names) {
+                 const Names& other_names, const std::string& kernel_features,
+                 double kernel_gamma) {
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
-       node_names, other_names, unlabelled},
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale,
+       kernel_features, kernel_gamma, records, texts, node_names, other_names, unlabelled},
+      1, memory_limit,
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
-          const Preprocessing& preprocessing) {
+          const Preprocessing& preprocessing, Executor& executor) {
         RunControl control;
-        const Plan plan = plan_training(method, run, data, Executor::serial(), control);
+        const Plan plan = plan_training(method, run, data, executor, control);
         require_memory(plan, data, memory_limit.value_or(0));
         margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
       });
@@ -330,7 +360,8 @@ void bind_training(nb::module_& m) {
         "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
-        "start_weights"_a = nb::none(), "unlabelled"_a = "auto", "other_names"_a = Names{});
+        "start_weights"_a = nb::none(), "unlabelled"_a = "auto", "other_names"_a = Names{},
+        "kernel_features"_a = "none", "kernel_gamma"_a = 0.0);
   m.def("train_sentences", &train_sentences, "method"_a, "options"_a, "sentences"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a.none(), "token_keys"_a.none());
@@ -341,7 +372,8 @@ void bind_training(nb::module_& m) {
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
-        "unlabelled"_a = "auto", "other_names"_a = Names{});
+        "unlabelled"_a = "auto", "other_names"_a = Names{}, "kernel_features"_a = "none",
+        "kernel_gamma"_a = 0.0);
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

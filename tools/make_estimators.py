@@ -36,7 +36,7 @@ class Estimator:
         described = (
             (declaration, help or warm_start)
             for declaration, help in RUN_PARAMETERS
-            if takes_weights or not declaration.startswith("class_weight")
+            if takes_weights or not declaration.startswith(OF_LINEAR_METHODS)
         )
         return [(declaration, help) for declaration, help in described if help]
 
@@ -136,6 +136,9 @@ WARM_START_BY_EPOCHS = (
     'solver="sgd" by further epochs.' + _IN_MEMORY
 )
 
+# Parameters of methods that are linear, which also take row weights.
+OF_LINEAR_METHODS = ("class_weight", "kernel_features", "kernel_gamma")
+
 # The parameters of every class in addition to its options: declaration with default, help.
 RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
@@ -199,6 +202,16 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         "columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common "
         "(mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get "
         "standard, or common where no column is large or all are of one scale",
+    ),
+    (
+        'kernel_features: str = "none"',
+        "after all else, rows become N features whose inner products approximate the Gaussian "
+        "kernel exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random "
+        "Fourier features), or none; `seed` decides which",
+    ),
+    (
+        "kernel_gamma: float = 0.0",
+        "kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows",
     ),
     ("warm_start: bool = False", None),  # only of some estimators: see above
     ("threads: int = 1", "number of threads, 0: one per core; the result does not depend on it"),

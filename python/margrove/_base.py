@@ -60,6 +60,8 @@ _RUN_PARAMETERS = (
     "unlabelled",
     "calibration",
     "scale",
+    "kernel_features",
+    "kernel_gamma",
     "warm_start",
     "threads",
     "time_limit_seconds",
@@ -87,6 +89,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     unlabelled: str = "auto"
     calibration: float
     scale: str
+    kernel_features: str = "none"  # of the estimators whose method is linear
+    kernel_gamma: float = 0.0
     threads: int
     time_limit_seconds: float | None
     memory_limit: float | None
@@ -186,6 +190,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 callback=self._kept.callback,
                 views=self._views_of_X(),
                 scale=self.scale,
+                kernel_features=self.kernel_features,
+                kernel_gamma=self.kernel_gamma,
                 node_names=node_names,
                 other_names=names_to_match(self, hierarchy),
                 unlabelled=self.unlabelled,

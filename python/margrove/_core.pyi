@@ -245,6 +245,8 @@ def plan_shards(
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
     other_names: Sequence[str] = (),
+    kernel_features: str = ...,
+    kernel_gamma: float = ...,
 ) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def check_rows(X: Csr) -> None: ...
@@ -353,6 +355,8 @@ def train(
     start_weights: Model | None = ...,
     unlabelled: str = ...,
     other_names: Sequence[str] = (),
+    kernel_features: str = ...,
+    kernel_gamma: float = ...,
 ) -> Model: ...
 
 _LossSettings = tuple[str, int, str, str, int, float, float, int, int]

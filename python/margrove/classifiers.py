@@ -137,6 +137,12 @@ class FlatSVC(Continued):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -190,6 +196,8 @@ class FlatSVC(Continued):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -228,6 +236,8 @@ class FlatSVC(Continued):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -313,6 +323,12 @@ class FlatLogisticRegression(Continued):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -359,6 +375,8 @@ class FlatLogisticRegression(Continued):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -389,6 +407,8 @@ class FlatLogisticRegression(Continued):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -501,6 +521,12 @@ class HSVC(Incremental):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -555,6 +581,8 @@ class HSVC(Incremental):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -594,6 +622,8 @@ class HSVC(Incremental):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -706,6 +736,12 @@ class NHSVC(Incremental):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -760,6 +796,8 @@ class NHSVC(Incremental):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -799,6 +837,8 @@ class NHSVC(Incremental):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -887,6 +927,12 @@ class SharedSVC(Classifier):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -931,6 +977,8 @@ class SharedSVC(Classifier):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -962,6 +1010,8 @@ class SharedSVC(Classifier):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1059,6 +1109,12 @@ class HRSVC(Classifier):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1106,6 +1162,8 @@ class HRSVC(Classifier):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1140,6 +1198,8 @@ class HRSVC(Classifier):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1232,6 +1292,12 @@ class HRLogisticRegression(Classifier):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1278,6 +1344,8 @@ class HRLogisticRegression(Classifier):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1310,6 +1378,8 @@ class HRLogisticRegression(Classifier):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1394,6 +1464,12 @@ class TopDownSVC(Classifier):
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1437,6 +1513,8 @@ class TopDownSVC(Classifier):
         unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1467,6 +1545,8 @@ class TopDownSVC(Classifier):
         self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
