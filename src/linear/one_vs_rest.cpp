@@ -117,14 +117,28 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
 
-/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
-/// latter may take longer when the columns are few and full.
-bool prefers_newton(const CsrView& X, PointLossKind loss) {
-  if (loss == PointLossKind::logistic) return true;
+bool has_few_full_columns(const CsrView& X) {
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  return loss == PointLossKind::squared_hinge &&
-         16 * std::size_t{X.num_columns()} <= X.num_rows() &&
+  return 16 * std::size_t{X.num_columns()} <= X.num_rows() &&
          static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+/// Whether C |x|^2 is large for the mean row, as in tables of counts: a step of coordinate descent
+/// for one row then moves the scores of many others beyond their margins.
+bool has_long_rows(const CsrView& X, double C) {
+  constexpr std::size_t kMaxColumns = 20'000;  // so that weights without zeros are small
+  constexpr double kLong = 10;
+  if (X.num_columns() > kMaxColumns || X.num_rows() == 0) return false;
+  const std::vector<double> squares = margrove::squared_norms(X);
+  const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+  return C * sum >= kLong * static_cast<double>(X.num_rows());
+}
+
+/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
+/// latter may take longer when the columns are few and full, or rows are long.
+bool prefers_newton(const CsrView& X, PointLossKind loss, double C) {
+  if (loss == PointLossKind::logistic) return true;
+  return loss == PointLossKind::squared_hinge && (has_few_full_columns(X) || has_long_rows(X, C));
 }
 
 /// The passes of coordinate descent after which Newton's method continues with squared hinge. By
@@ -214,7 +228,7 @@ class Training {
     if (extras.free_intercept) {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
-    use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    use_newton_ = prefers_newton(problem_.X, problem_.loss, options.C);
     use_working_sets_ =
         !use_newton_ || (problem_.loss != PointLossKind::logistic && !start_weights_);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
@@ -370,7 +384,7 @@ class Training {
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss, double C) {
   const auto used = static_cast<double>(num_used_columns(X));
-  if (prefers_newton(X, loss)) return std::vector<double>(num_labels, used);
+  if (prefers_newton(X, loss, C)) return std::vector<double>(num_labels, used);
   const bool is_squared = loss == PointLossKind::squared_hinge;
   const double spread = is_squared ? 2.5 : 4;           // support vectors per row of the label,
   const double other_supports = is_squared ? 140 : 64;  // and further ones per label
@@ -405,7 +419,7 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                        8.0 * static_cast<double>(X.num_columns()) +
                                        4.0 * static_cast<double>(labels.num_labels_total()));
   const bool has_sets = options.loss != PointLossKind::logistic;
-  const bool has_newton = prefers_newton(X, options.loss);
+  const bool has_newton = prefers_newton(X, options.loss, options.C);
   const double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
   const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
   // A label's working set is a few times its own rows.
