@@ -319,8 +319,17 @@ class Training {
     for (std::size_t k = 0; k < open.size(); ++k) {
       LaneOutput& output = outputs[lanes[k]];
       newton[k].fit.passes += output.fit.passes;
+      if (use_working_sets_) keep_better(output, newton[k]);
       output = std::move(newton[k]);
     }
+  }
+
+  /// Where Newton's method ends early, the weights or the bound before it may be the better ones.
+  static void keep_better(LaneOutput& before, LaneOutput& now) {
+    now.fit.dual = std::max(now.fit.dual, before.fit.dual);
+    if (!(before.fit.primal < now.fit.primal)) return;
+    now.fit.primal = before.fit.primal;
+    now.weights = std::move(before.weights);
   }
 
   /// Whether passes or rounding, not the control, have ended a label above the tolerance.
