@@ -273,6 +273,9 @@ class Training {
     if (passes_first_ > 0) first.max_passes = std::min(first.max_passes, passes_first_);
     if (use_working_sets_) solve_by_working_sets(first, inputs, scratch, share, outputs);
     if (use_newton_) solve_by_newton(first, inputs, scratch, share, outputs);
+    if (use_newton_ && use_working_sets_ && passes_first_ == 0) {
+      descend_from_duals(first, inputs, scratch, share, outputs);
+    }
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
       if (!is_above_tolerance(outputs[l].fit)) continue;
       solve_second_order(problem_, inputs[l], share, outputs[l]);
@@ -294,42 +297,82 @@ class Training {
     solve_working_sets(problem, inputs, scratch, share, outputs);
   }
 
+  /// Labels of a block that a solver has left above the tolerance, and their places in it.
+  struct OpenLabels {
+    std::vector<std::size_t> places;
+    std::vector<LaneInput> inputs;
+    int passes = 0;  // the most that any of them has made
+  };
+
+  OpenLabels open_labels(std::span<const LaneInput> inputs,
+                         std::span<const LaneOutput> outputs) const {
+    OpenLabels open;
+    for (std::size_t l = 0; l < inputs.size(); ++l) {
+      if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
+      open.places.push_back(l);
+      open.inputs.push_back(inputs[l]);
+      open.passes = std::max(open.passes, outputs[l].fit.passes);
+    }
+    return open;
+  }
+
   /// From the start weights, or those that the working sets have left above the tolerance.
   void solve_by_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
                        BlockScratch& scratch, RunControl& share,
                        std::span<LaneOutput> outputs) const {
+    const OpenLabels open = open_labels(inputs, outputs);
+    if (open.places.empty()) return;
     scratch.weights.assign(problem.X.num_columns(), Lanes{});
-    std::vector<std::size_t> lanes;
-    std::vector<LaneInput> open;
-    for (std::size_t l = 0; l < inputs.size(); ++l) {
-      if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
-      const SparseWeights& w = outputs[l].weights;
+    for (std::size_t lane = 0; lane < open.places.size(); ++lane) {
+      const SparseWeights& w = outputs[open.places[lane]].weights;
       for (std::size_t k = 0; k < w.features.size(); ++k) {
-        scratch.weights[w.features[k]].at[open.size()] = w.values[k];
+        scratch.weights[w.features[k]].at[lane] = w.values[k];
       }
-      if (start_weights_) start_weights_.read(inputs[l].label, open.size(), scratch.weights);
-      lanes.push_back(l);
-      open.push_back(inputs[l]);
+      if (start_weights_) start_weights_.read(open.inputs[lane].label, lane, scratch.weights);
     }
-    if (open.empty()) return;
-    std::vector<LaneOutput> newton(open.size());
     scratch.above = {};  // so that both solvers together take no more memory than this one
     scratch.members = {};
-    solve_newton(problem, open, scratch, share, newton);
-    for (std::size_t k = 0; k < open.size(); ++k) {
-      LaneOutput& output = outputs[lanes[k]];
-      newton[k].fit.passes += output.fit.passes;
+    std::vector<LaneOutput> newton(open.places.size());
+    solve_newton(problem, open.inputs, scratch, share, newton);
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      LaneOutput& output = outputs[open.places[k]];
       if (use_working_sets_) keep_better(output, newton[k]);
       output = std::move(newton[k]);
     }
   }
 
-  /// Where Newton's method ends early, the weights or the bound before it may be the better ones.
-  static void keep_better(LaneOutput& before, LaneOutput& now) {
-    now.fit.dual = std::max(now.fit.dual, before.fit.dual);
-    if (!(before.fit.primal < now.fit.primal)) return;
-    now.fit.primal = before.fit.primal;
-    now.weights = std::move(before.weights);
+  /// Where the certificate of Newton's method is loose, as C |x|^2 is large or rounding matters,
+  /// coordinate descent goes on from its duals.
+  void descend_from_duals(BlockProblem problem, std::span<const LaneInput> inputs,
+                          BlockScratch& scratch, RunControl& share,
+                          std::span<LaneOutput> outputs) const {
+    OpenLabels open = open_labels(inputs, outputs);
+    if (open.places.empty()) return;
+    std::vector<LabelDuals> duals(open.places.size());
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      duals[k] = std::move(outputs[open.places[k]].duals);
+      open.inputs[k].start_duals = &duals[k];
+    }
+    problem.max_passes -= open.passes;
+    std::vector<LaneOutput> found(open.places.size());
+    solve_working_sets(problem, open.inputs, scratch, share, found);
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      LaneOutput& output = outputs[open.places[k]];
+      keep_better(output, found[k]);
+      output = std::move(found[k]);
+    }
+  }
+
+  /// A solver that ends early may leave worse weights, or a worse bound, than the one before it.
+  void keep_better(LaneOutput& before, LaneOutput& now) const {
+    BinaryFit& fit = now.fit;
+    fit.passes += before.fit.passes;
+    fit.dual = std::max(fit.dual, before.fit.dual);
+    if (before.fit.primal < fit.primal) {
+      fit.primal = before.fit.primal;
+      now.weights = std::move(before.weights);
+    }
+    if (fit.primal - fit.dual <= problem_.tolerance * fit.primal) fit.stop = Stop::converged;
   }
 
   /// Whether passes or rounding, not the control, have ended a label above the tolerance.
