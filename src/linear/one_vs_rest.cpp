@@ -211,7 +211,8 @@ class Training {
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
-        start_weights_(extras.start_weights, used_),
+        start_weights_(prefers_newton(used_.view(), options.loss) ? extras.start_weights : nullptr,
+                       used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
