@@ -211,8 +211,9 @@ class Training {
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
-        start_weights_(prefers_newton(used_.view(), options.loss) ? extras.start_weights : nullptr,
-                       used_),
+        start_weights_(
+            prefers_newton(used_.view(), options.loss, options.C) ? extras.start_weights : nullptr,
+            used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
@@ -274,7 +275,7 @@ class Training {
     if (passes_first_ > 0) first.max_passes = std::min(first.max_passes, passes_first_);
     if (use_working_sets_) solve_by_working_sets(first, inputs, scratch, share, outputs);
     if (use_newton_) solve_by_newton(first, inputs, scratch, share, outputs);
-    if (use_newton_ && use_working_sets_ && passes_first_ == 0) {
+    if (use_newton_ && problem_.loss == PointLossKind::squared_hinge && passes_first_ == 0) {
       descend_from_duals(first, inputs, scratch, share, outputs);
     }
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
@@ -298,7 +299,7 @@ class Training {
     solve_working_sets(problem, inputs, scratch, share, outputs);
   }
 
-  /// Labels of a block that a solver has left above the tolerance, and their places in it.
+  /// Labels of a block that no solver has brought to the tolerance yet, and their places in it.
   struct OpenLabels {
     std::vector<std::size_t> places;
     std::vector<LaneInput> inputs;
@@ -309,7 +310,7 @@ class Training {
                          std::span<const LaneOutput> outputs) const {
     OpenLabels open;
     for (std::size_t l = 0; l < inputs.size(); ++l) {
-      if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
+      if (outputs[l].fit.passes > 0 && !is_above_tolerance(outputs[l].fit)) continue;
       open.places.push_back(l);
       open.inputs.push_back(inputs[l]);
       open.passes = std::max(open.passes, outputs[l].fit.passes);
@@ -473,7 +474,11 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                        4.0 * static_cast<double>(labels.num_labels_total()));
   const bool has_sets = options.loss != PointLossKind::logistic;
   const bool has_newton = prefers_newton(X, options.loss, options.C);
-  const double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
+  double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
+  if (has_newton && has_sets) {
+    // Descent from Newton's duals begins with all rows that have loss, at most all of them.
+    row_bytes = std::max(row_bytes, sizeof(Lanes) + 24.0 + width * (12.0 + sizeof(DualRow)));
+  }
   const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
   // A label's working set is a few times its own rows.
   constexpr double kGrowth = 4;
