@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/number_text.hpp"
@@ -255,6 +256,72 @@ std::vector<PointsOfRows> by_preprocessing(std::span<const OptionValues> grid,
   return all;
 }
 
+/// Points that are trained one after the other, each from the state of the one before.
+using PointPath = std::vector<std::size_t>;
+
+/// Points that differ in C only are a path by ascending C where the method has warm starts; all
+/// others are paths of their own. Does not depend on the order of the grid.
+std::vector<PointPath> paths_over_C(const Method& method, const OptionValues& fixed,
+                                    std::span<const OptionValues> grid, const PointsOfRows& part) {
+  struct PlaceOfPoint {
+    double C;
+    std::string text;  // "1" is before "1.0" in whatever order they are given
+    std::size_t point;
+    auto operator<=>(const PlaceOfPoint&) const = default;
+  };
+  std::vector<std::vector<PlaceOfPoint>> places;
+  std::map<OptionValues, std::size_t> path_of;
+  for (const std::size_t p : part.points) {
+    OptionValues others = options_of_point(grid[p], part.preprocessing).of_method;
+    const auto run = method.start();
+    set_options(run->options(), joined(fixed, others));
+    PlaceOfPoint place{0, "", p};
+    std::erase_if(others, [&](const auto& option) {
+      if (option.first != "C") return false;
+      place.text = option.second;
+      place.C = read_number<double>(option.second).value_or(0);
+      return true;
+    });
+    std::ranges::sort(others);
+    const bool is_alone = !has_warm_starts(method, run->options());
+    const auto [at, is_new] = path_of.try_emplace(std::move(others), places.size());
+    if (is_new || is_alone) places.emplace_back();
+    places[is_alone ? places.size() - 1 : at->second].push_back(std::move(place));
+  }
+  std::vector<PointPath> paths;
+  for (auto& path : places) {
+    std::ranges::sort(path);
+    paths.emplace_back();
+    for (const PlaceOfPoint& place : path) paths.back().push_back(place.point);
+  }
+  return paths;
+}
+
+/// Calls measure(point, split, continuation, threads) for all points and splits, side by side with
+/// one thread each; with all threads one after the other where threads would be idle otherwise.
+template <class Measure>
+void run_paths(std::span<const PointPath> paths, std::size_t num_splits, Executor& executor,
+               const Measure& measure) {
+  bool is_cold = true;
+  for (const PointPath& path : paths) is_cold &= path.size() == 1;
+  const auto run_one = [&](std::size_t index, Executor& threads) {
+    const PointPath& path = paths[index / num_splits];
+    std::shared_ptr<const FitState> state;
+    for (const std::size_t p : path) {
+      const Continuation continuation{.start = state.get(), .keep = p != path.back()};
+      state = measure(p, index % num_splits, continuation, threads);
+    }
+  };
+  const std::size_t num_runs = paths.size() * num_splits;
+  const std::size_t fewest = is_cold ? 2 : static_cast<std::size_t>(executor.size());
+  if (num_runs >= fewest) {
+    executor.for_each(num_runs,
+                      [&](std::size_t index, int) { run_one(index, Executor::serial()); });
+    return;
+  }
+  for (std::size_t index = 0; index < num_runs; ++index) run_one(index, executor);
+}
+
 }  // namespace
 
 TuningResult tune(const Method& method, const OptionValues& fixed,
@@ -288,29 +355,27 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       prepared[s].training_labels = select_rows(raw.labels, splits[s].training);
       prepared[s].validation = select_rows(raw, splits[s].validation);
     });
-    const auto measure = [&](std::size_t index, Executor& threads) {
-      const std::size_t p = part.points[index / splits.size()], s = index % splits.size();
+    // The state that it leaves, if it is to be kept.
+    const auto measure = [&](std::size_t p, std::size_t s, const Continuation& continuation,
+                             Executor& threads) -> std::shared_ptr<const FitState> {
       const PreparedSplit& split = prepared[s];
-      if (!report()) return;
+      if (!report()) return nullptr;
       const auto run = method.start();
       set_options(run->options(), options_at(p));
       RunControl inner(control, [&](const Progress&) { return report(); });
-      const ModelParts model = train_model(method, *run, split.training.training_set(),
-                                           split.training.preprocessing, threads, inner);
-      if (inner.stop_reason() != Stop::converged) return;
+      TrainingSet data = split.training.training_set();
+      data.continuation = continuation;
+      const ModelParts model =
+          train_model(method, *run, data, split.training.preprocessing, threads, inner);
+      if (inner.stop_reason() != Stop::converged) return nullptr;
       double& score = result.points[p].scores[s];
       score = measured(metric, model, split, threads, inner);
-      if (std::isnan(score)) return;
+      if (std::isnan(score)) return nullptr;
       ++done;
       report();
+      return model.state;
     };
-    const std::size_t num_runs = part.points.size() * splits.size();
-    if (num_runs == 1) {
-      measure(0, executor);
-    } else {
-      executor.for_each(num_runs,
-                        [&](std::size_t index, int) { measure(index, Executor::serial()); });
-    }
+    run_paths(paths_over_C(method, fixed, grid, part), splits.size(), executor, measure);
   }
   result.stop = control.stop_reason();
   choose_best(result, metric);

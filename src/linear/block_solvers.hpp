@@ -53,7 +53,8 @@ struct BlockScratch {
 /// Hinge and squared hinge: working sets (working_set.cpp).
 void solve_working_sets(const BlockProblem& problem, std::span<const LaneInput> inputs,
                         BlockScratch& scratch, RunControl& control, std::span<LaneOutput> outputs);
-/// Squared hinge and logistic: Newton steps, starting from scratch.weights (newton_block.cpp).
+/// Squared hinge and logistic: Newton steps, starting from scratch.weights (newton_block.cpp). The
+/// duals of squared hinge are those of the certificate.
 void solve_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
                   BlockScratch& scratch, RunControl& control, std::span<LaneOutput> outputs);
 

@@ -79,6 +79,7 @@ class BlockNewton {
       line_search();
     }
     store_weights();
+    if constexpr (std::is_same_v<Loss, SquaredHingeLoss>) store_duals();
   }
 
  private:
@@ -315,6 +316,18 @@ class BlockNewton {
         if (w == 0.0F) continue;
         outputs_[l].weights.features.push_back(j);
         outputs_[l].weights.values.push_back(w);
+      }
+    }
+  }
+
+  /// a_i = -C_i l'(y_i f_i), which the certificate is of.
+  void store_duals() {
+    for (std::uint32_t i = 0; i < slopes_.size(); ++i) {
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        const float a = std::abs(slopes_[i].at[l]);
+        if (a == 0.0F) continue;
+        outputs_[l].duals.rows.push_back(i);
+        outputs_[l].duals.values.push_back(a);
       }
     }
   }

@@ -117,14 +117,28 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
 
-/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
-/// latter may take longer when the columns are few and full.
-bool prefers_newton(const CsrView& X, PointLossKind loss) {
-  if (loss == PointLossKind::logistic) return true;
+bool has_few_full_columns(const CsrView& X) {
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  return loss == PointLossKind::squared_hinge &&
-         16 * std::size_t{X.num_columns()} <= X.num_rows() &&
+  return 16 * std::size_t{X.num_columns()} <= X.num_rows() &&
          static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+/// Whether C |x|^2 is large for the mean row, as in tables of counts: a step of coordinate descent
+/// for one row then moves the scores of many others beyond their margins.
+bool has_long_rows(const CsrView& X, double C) {
+  constexpr std::size_t kMaxColumns = 20'000;  // so that weights without zeros are small
+  constexpr double kLong = 10;
+  if (X.num_columns() > kMaxColumns || X.num_rows() == 0) return false;
+  const std::vector<double> squares = margrove::squared_norms(X);
+  const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+  return C * sum >= kLong * static_cast<double>(X.num_rows());
+}
+
+/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
+/// latter may take longer when the columns are few and full, or rows are long.
+bool prefers_newton(const CsrView& X, PointLossKind loss, double C) {
+  if (loss == PointLossKind::logistic) return true;
+  return loss == PointLossKind::squared_hinge && (has_few_full_columns(X) || has_long_rows(X, C));
 }
 
 /// The passes of coordinate descent after which Newton's method continues with squared hinge. By
@@ -197,7 +211,9 @@ class Training {
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
-        start_weights_(extras.start_weights, used_),
+        start_weights_(
+            prefers_newton(used_.view(), options.loss, options.C) ? extras.start_weights : nullptr,
+            used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
@@ -214,7 +230,7 @@ class Training {
     if (extras.free_intercept) {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
-    use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    use_newton_ = prefers_newton(problem_.X, problem_.loss, options.C);
     use_working_sets_ =
         !use_newton_ || (problem_.loss != PointLossKind::logistic && !start_weights_);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
@@ -259,6 +275,9 @@ class Training {
     if (passes_first_ > 0) first.max_passes = std::min(first.max_passes, passes_first_);
     if (use_working_sets_) solve_by_working_sets(first, inputs, scratch, share, outputs);
     if (use_newton_) solve_by_newton(first, inputs, scratch, share, outputs);
+    if (use_newton_ && problem_.loss == PointLossKind::squared_hinge && passes_first_ == 0) {
+      descend_from_duals(first, inputs, scratch, share, outputs);
+    }
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
       if (!is_above_tolerance(outputs[l].fit)) continue;
       solve_second_order(problem_, inputs[l], share, outputs[l]);
@@ -280,33 +299,82 @@ class Training {
     solve_working_sets(problem, inputs, scratch, share, outputs);
   }
 
+  /// Labels of a block that no solver has brought to the tolerance yet, and their places in it.
+  struct OpenLabels {
+    std::vector<std::size_t> places;
+    std::vector<LaneInput> inputs;
+    int passes = 0;  // the most that any of them has made
+  };
+
+  OpenLabels open_labels(std::span<const LaneInput> inputs,
+                         std::span<const LaneOutput> outputs) const {
+    OpenLabels open;
+    for (std::size_t l = 0; l < inputs.size(); ++l) {
+      if (outputs[l].fit.passes > 0 && !is_above_tolerance(outputs[l].fit)) continue;
+      open.places.push_back(l);
+      open.inputs.push_back(inputs[l]);
+      open.passes = std::max(open.passes, outputs[l].fit.passes);
+    }
+    return open;
+  }
+
   /// From the start weights, or those that the working sets have left above the tolerance.
   void solve_by_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
                        BlockScratch& scratch, RunControl& share,
                        std::span<LaneOutput> outputs) const {
+    const OpenLabels open = open_labels(inputs, outputs);
+    if (open.places.empty()) return;
     scratch.weights.assign(problem.X.num_columns(), Lanes{});
-    std::vector<std::size_t> lanes;
-    std::vector<LaneInput> open;
-    for (std::size_t l = 0; l < inputs.size(); ++l) {
-      if (use_working_sets_ && !is_above_tolerance(outputs[l].fit)) continue;
-      const SparseWeights& w = outputs[l].weights;
+    for (std::size_t lane = 0; lane < open.places.size(); ++lane) {
+      const SparseWeights& w = outputs[open.places[lane]].weights;
       for (std::size_t k = 0; k < w.features.size(); ++k) {
-        scratch.weights[w.features[k]].at[open.size()] = w.values[k];
+        scratch.weights[w.features[k]].at[lane] = w.values[k];
       }
-      if (start_weights_) start_weights_.read(inputs[l].label, open.size(), scratch.weights);
-      lanes.push_back(l);
-      open.push_back(inputs[l]);
+      if (start_weights_) start_weights_.read(open.inputs[lane].label, lane, scratch.weights);
     }
-    if (open.empty()) return;
-    std::vector<LaneOutput> newton(open.size());
     scratch.above = {};  // so that both solvers together take no more memory than this one
     scratch.members = {};
-    solve_newton(problem, open, scratch, share, newton);
-    for (std::size_t k = 0; k < open.size(); ++k) {
-      LaneOutput& output = outputs[lanes[k]];
-      newton[k].fit.passes += output.fit.passes;
+    std::vector<LaneOutput> newton(open.places.size());
+    solve_newton(problem, open.inputs, scratch, share, newton);
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      LaneOutput& output = outputs[open.places[k]];
+      if (use_working_sets_) keep_better(output, newton[k]);
       output = std::move(newton[k]);
     }
+  }
+
+  /// Where the certificate of Newton's method is loose, as C |x|^2 is large or rounding matters,
+  /// coordinate descent goes on from its duals.
+  void descend_from_duals(BlockProblem problem, std::span<const LaneInput> inputs,
+                          BlockScratch& scratch, RunControl& share,
+                          std::span<LaneOutput> outputs) const {
+    OpenLabels open = open_labels(inputs, outputs);
+    if (open.places.empty()) return;
+    std::vector<LabelDuals> duals(open.places.size());
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      duals[k] = std::move(outputs[open.places[k]].duals);
+      open.inputs[k].start_duals = &duals[k];
+    }
+    problem.max_passes -= open.passes;
+    std::vector<LaneOutput> found(open.places.size());
+    solve_working_sets(problem, open.inputs, scratch, share, found);
+    for (std::size_t k = 0; k < open.places.size(); ++k) {
+      LaneOutput& output = outputs[open.places[k]];
+      keep_better(output, found[k]);
+      output = std::move(found[k]);
+    }
+  }
+
+  /// A solver that ends early may leave worse weights, or a worse bound, than the one before it.
+  void keep_better(LaneOutput& before, LaneOutput& now) const {
+    BinaryFit& fit = now.fit;
+    fit.passes += before.fit.passes;
+    fit.dual = std::max(fit.dual, before.fit.dual);
+    if (before.fit.primal < fit.primal) {
+      fit.primal = before.fit.primal;
+      now.weights = std::move(before.weights);
+    }
+    if (fit.primal - fit.dual <= problem_.tolerance * fit.primal) fit.stop = Stop::converged;
   }
 
   /// Whether passes or rounding, not the control, have ended a label above the tolerance.
@@ -370,7 +438,7 @@ class Training {
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss, double C) {
   const auto used = static_cast<double>(num_used_columns(X));
-  if (prefers_newton(X, loss)) return std::vector<double>(num_labels, used);
+  if (prefers_newton(X, loss, C)) return std::vector<double>(num_labels, used);
   const bool is_squared = loss == PointLossKind::squared_hinge;
   const double spread = is_squared ? 2.5 : 4;           // support vectors per row of the label,
   const double other_supports = is_squared ? 140 : 64;  // and further ones per label
@@ -405,8 +473,12 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                        8.0 * static_cast<double>(X.num_columns()) +
                                        4.0 * static_cast<double>(labels.num_labels_total()));
   const bool has_sets = options.loss != PointLossKind::logistic;
-  const bool has_newton = prefers_newton(X, options.loss);
-  const double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
+  const bool has_newton = prefers_newton(X, options.loss, options.C);
+  double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
+  if (has_newton && has_sets) {
+    // Descent from Newton's duals begins with all rows that have loss, at most all of them.
+    row_bytes = std::max(row_bytes, sizeof(Lanes) + 24.0 + width * (12.0 + sizeof(DualRow)));
+  }
   const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
   // A label's working set is a few times its own rows.
   constexpr double kGrowth = 4;

@@ -25,9 +25,24 @@ namespace {
 
 // One-vs-rest -------------------------------------------------------------------------------------
 
-struct OneVsRestState {
+/// What a training leaves for another to start from, and the labels for which it holds.
+struct OneVsRestPart {
   LabelSets sets;
-  OneVsRestFit fit;
+  std::vector<LabelDuals> duals;
+  WeightMatrix weights;  // if Newton's method has trained a label, which leaves no dual variables
+
+  OneVsRestPart() = default;
+  /// Takes the dual variables.
+  OneVsRestPart(LabelSets labels, OneVsRestFit& fit)
+      : sets(std::move(labels)), duals(std::move(fit.duals)) {
+    const auto has_none = [](const LabelDuals& label) { return label.rows.empty(); };
+    if (std::ranges::any_of(duals, has_none)) weights = fit.weights;
+  }
+};
+
+struct OneVsRestState {
+  OneVsRestPart all;                 // rows
+  std::vector<OneVsRestPart> folds;  // of the decision
 };
 
 /// Throws InvalidOption if an option is set that only Crammer-Singer uses.
@@ -64,19 +79,20 @@ OneVsRestRun one_vs_rest_run(const Options& options, const CsrView& X, PointLoss
 
 OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
                              std::span<const double> row_weights, const OneVsRestRun& run,
-                             const Continuation& continuation, Executor& executor,
+                             const OneVsRestPart* start, bool keep_duals, Executor& executor,
                              RunControl& control) {
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
   extras.free_intercept = run.free_intercept;
-  extras.keep_duals = continuation.keep;
-  if (const auto* start = continuation.start_as<OneVsRestState>()) {
+  extras.keep_duals = keep_duals;
+  if (start != nullptr) {
     // Duals belong to rows and weights to features. They are used only if these are the same.
-    if (start->sets == sets && start->fit.duals.size() == num_labels)
-      extras.start_duals = start->fit.duals;
-    if (start->fit.weights.num_features() == X.num_columns() &&
-        start->fit.weights.num_nodes() == num_labels) {
-      extras.start_weights = &start->fit.weights;
+    if (start->sets == sets && start->duals.size() == num_labels) {
+      extras.start_duals = start->duals;
+    }
+    if (start->weights.num_features() == X.num_columns() &&
+        start->weights.num_nodes() == num_labels) {
+      extras.start_weights = &start->weights;
     }
   }
   return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), run.solver, executor,
@@ -213,7 +229,7 @@ class NamedTraining {
     Decision decision = tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
                                        plan_.occurring.labels, fit_part, executor_, control_);
     OneVsRestFit fit = fit_one_vs_rest(plan_.rows.X, sets, plan_.num_labels(), plan_.rows.weights,
-                                       plan_.run, plan_.data.continuation, executor_, control_);
+                                       plan_.run, nullptr, false, executor_, control_);
     TrainResult result;
     result.report = to_report(fit);
     result.report.warnings = plan_.warnings;
@@ -224,9 +240,6 @@ class NamedTraining {
       result.report.warnings.emplace_back(
           "the names of labels say nothing about the labels of held-out rows, so that match_names "
           "changes nothing");
-    }
-    if (plan_.data.continuation.keep) {
-      result.state = std::make_shared<FitState>(OneVsRestState{sets, fit});
     }
     std::vector<std::uint32_t> all(sets.num_rows());
     std::iota(all.begin(), all.end(), 0U);
@@ -243,9 +256,10 @@ class NamedTraining {
     if (sets.num_rows() < 2) return;
     HeldOutMatches held_out(plan_.named, sets, plan_.rows.weights);
     const auto score_fold = [&](const Split& split, RunControl& share) {
-      OneVsRestFit part = fit_one_vs_rest(
-          select_rows(X, split.training), select_rows(sets, split.training), plan_.num_labels(),
-          kept_weights(plan_.rows.weights, split.training), plan_.run, {}, executor_, share);
+      OneVsRestFit part =
+          fit_one_vs_rest(select_rows(X, split.training), select_rows(sets, split.training),
+                          plan_.num_labels(), kept_weights(plan_.rows.weights, split.training),
+                          plan_.run, nullptr, false, executor_, share);
       end_if_interrupted(control_);
       of_folds_.push_back(std::move(part.weights));
       if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
@@ -297,14 +311,21 @@ TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, E
   const CsrView X = plan.rows.X;
   const std::vector<LabelId>& labels = plan.occurring.labels;
   const LabelSets& sets = plan.occurring.sets;
-  std::size_t problem = 0;
+  const auto* start = plan.data.continuation.start_as<OneVsRestState>();
+  const bool keep = plan.data.continuation.keep && plan.groups.empty();
+  OneVsRestState state;
+  std::size_t fold = 0, problem = 0;
   const auto next_fit = [&] { return joined(X.num_columns(), source(problem++), executor); };
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
+    const LabelSets own = select_rows(sets, rows);
+    const bool has_start = start != nullptr && fold < start->folds.size();
     OneVsRestFit part =
-        source
-            ? next_fit()
-            : fit_one_vs_rest(select_rows(X, rows), select_rows(sets, rows), labels.size(),
-                              kept_weights(plan.rows.weights, rows), plan.run, {}, executor, share);
+        source ? next_fit()
+               : fit_one_vs_rest(select_rows(X, rows), own, labels.size(),
+                                 kept_weights(plan.rows.weights, rows), plan.run,
+                                 has_start ? &start->folds[fold] : nullptr, keep, executor, share);
+    ++fold;
+    if (keep) state.folds.emplace_back(own, part);
     return std::make_unique<LinearPredictor>(
         flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));
   };
@@ -314,16 +335,18 @@ TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, E
     if (!plan.groups.empty()) {
       return joined(X.num_columns(), fit_groups(plan, source, executor, control), executor);
     }
-    return source ? next_fit()
-                  : fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run,
-                                    plan.data.continuation, executor, control);
+    return source
+               ? next_fit()
+               : fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run,
+                                 start != nullptr ? &start->all : nullptr, keep, executor, control);
   };
   OneVsRestFit fit = fit_all();
   TrainResult result;
   result.report = to_report(fit);
   result.report.warnings = plan.warnings;
-  if (plan.data.continuation.keep && plan.groups.empty()) {
-    result.state = std::make_shared<FitState>(OneVsRestState{sets, fit});
+  if (keep) {
+    state.all = OneVsRestPart(sets, fit);
+    result.state = std::make_shared<FitState>(std::move(state));
   }
   auto parts = flat_parts(labels, std::move(fit.weights), plan.run.bias, plan.num_known_labels());
   parts.decision = std::move(decision);
@@ -375,6 +398,17 @@ void add_names(const Options& options, OneVsRestPlan& plan, MemoryEstimate& memo
              HeldOutMatches::num_bytes(sets.num_rows(), plan.named.labels().size()));
 }
 
+/// The state that training starts from, and the one that it leaves: weights and dual variables of
+/// all rows and of each fold of the decision.
+double state_bytes(const OneVsRestPlan& plan, const MemoryEstimate& training) {
+  const Continuation& continuation = plan.data.continuation;
+  const int states = (continuation.start != nullptr ? 1 : 0) + (continuation.keep ? 1 : 0);
+  if (states == 0) return 0;
+  const auto parts =
+      static_cast<double>(1 + decision_folds(plan.run.decision, plan.occurring.sets).size());
+  return 0.5 * states * parts * static_cast<double>(training.total());
+}
+
 template <class Options>
 Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& data,
               Executor& executor) {
@@ -393,9 +427,10 @@ Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& dat
   if (!plan.groups.empty()) {
     training.add("rows with signs", 8.0 * static_cast<double>(X.num_nonzeros()));
   }
-  if (data.continuation.keep) training.add("state", 0.5 * static_cast<double>(training.total()));
+  const double of_state = state_bytes(plan, training);
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
   memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
+  if (of_state > 0) memory.add("states", of_state);
   if (options.match_names) {
     add_names(options, plan, memory);
     return planned(std::move(memory), std::move(plan), train_named);
@@ -503,6 +538,9 @@ Method flat_svm() {
       });
   method.empty_sets = true;
   method.no_empty_sets_with = {{"multiclass", "crammer-singer"}, {"partial_labels", "true"}};
+  method.warm_starts = true;
+  method.no_warm_starts_with = {
+      {"multiclass", "crammer-singer"}, {"partial_labels", "true"}, {"match_names", "true"}};
   return method;
 }
 
@@ -514,6 +552,8 @@ Method flat_lr() {
       });
   method.empty_sets = true;
   method.no_empty_sets_with = {{"partial_labels", "true"}};
+  method.warm_starts = true;
+  method.no_warm_starts_with = {{"partial_labels", "true"}, {"match_names", "true"}};
   return method;
 }
 

@@ -54,6 +54,13 @@ void require_empty_sets(const Method& method, const OptionTable& options,
                          " ", obstacle, "; methods that do: ", detail::join(others, ", "));
 }
 
+bool has_warm_starts(const Method& method, const OptionTable& options) {
+  return method.warm_starts &&
+         std::ranges::none_of(method.no_warm_starts_with, [&](const auto& option) {
+           return options.get(option.first) == option.second;
+         });
+}
+
 bool needs_hierarchy(const Method& method, const OptionTable& options) {
   const std::string& substitute = method.hierarchy_substitute;
   return method.needs_hierarchy && (substitute.empty() || options.get(substitute).empty());

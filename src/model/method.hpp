@@ -106,6 +106,11 @@ struct Method {
   bool empty_sets = false;
   /// Values of options, with each of which it is not although `empty_sets`.
   OptionValues no_empty_sets_with = {};
+  /// Whether training starts from the state of a training with another C on the same rows, and then
+  /// takes clearly less time (Continuation).
+  bool warm_starts = false;
+  /// Values of options, with each of which it does not although `warm_starts`.
+  OptionValues no_warm_starts_with = {};
 };
 
 /// What the method cannot do, as the reference page prints it and tests read it there.
@@ -121,6 +126,9 @@ void require_empty_sets(const Method& method, const OptionTable& options,
 /// Why the method with these options does not take empty sets, as the end of a sentence whose
 /// subject is the method; empty if it does.
 std::string obstacle_of_empty_sets(const Method& method, const OptionTable& options);
+
+/// Whether the method has warm starts with these options.
+bool has_warm_starts(const Method& method, const OptionTable& options);
 
 /// All methods, in the order of the documentation.
 const std::vector<Method>& methods();

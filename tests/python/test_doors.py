@@ -43,7 +43,7 @@ class Answers(NamedTuple):
     """Of the rows of a kind; the explanation is that of the first row's label."""
 
     labels: list[list[str]]
-    probabilities: list[float] | None  # of each row's label
+    probabilities: list[list[float]] | None  # of each row's labels
     explanation: tuple[str, float] | None  # label and score
 
 
@@ -74,6 +74,7 @@ class Kind:
 # The rows ----------------------------------------------------------------------------------------
 
 LABELS = ["shoe", "hat", "shoe", "hat", "shoe", "hat"]
+LABEL_SETS = [["shoe", "old"], ["hat"], ["shoe"], ["hat", "old"], ["shoe", "old"], []]
 NUMBERS = np.array(
     [[1, 0.5, 0], [-1, 0, 0.25], [2, 0, 0], [-0.5, 1, 0], [1.5, 0, 1], [-2, 0.5, 0]], np.float32
 )
@@ -156,6 +157,16 @@ KINDS = [
         in_python=NUMBERS, wrong_in_python=[[np.nan, 0, 0]],
         in_http=[{"features": dict(zip("123", row.tolist(), strict=True))} for row in NUMBERS],
         wrong_in_http="shoe 1:nan", in_cxx="numbers",
+    ),
+    Kind(
+        "label sets", {"rows": svmlight(NUMBERS, [",".join(labels) for labels in LABEL_SETS])},
+        ["--method", "flat-lr"],
+        wrong="shoe,old 1:nan\n",
+        fit=lambda: FlatLogisticRegression().fit(NUMBERS, [set(labels) for labels in LABEL_SETS]),
+        in_python=NUMBERS, wrong_in_python=[[np.nan, 0, 0]],
+        in_http=[{"features": dict(zip("123", row.tolist(), strict=True))} for row in NUMBERS],
+        wrong_in_http="shoe,old 1:nan", in_cxx="numbers",
+        has_not=("explain",),  # the program explains each label, Python the best one
     ),
     Kind(
         "sparse numbers", {"rows": svmlight(NUMBERS)}, ["--method", "flat-lr"],
@@ -288,7 +299,9 @@ def program_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
     options = ["--probabilities"] if action == "probabilities" else []
     lines = run(folder, "predict", *kind.answering, *options, "model", rows).split("\n")[:-1]
     if action == "probabilities":
-        return [float(np.float32(line.rpartition(":")[2])) for line in lines]
+        return [
+            [float(np.float32(each.rpartition(":")[2])) for each in line.split()] for line in lines
+        ]
     return [line.split(",") if line else [] for line in lines]
 
 
@@ -303,6 +316,19 @@ def printed_tags(sentences: list[list[Any]]) -> list[list[str]]:
     return [[line] if line else [] for line in lines]
 
 
+def label_lists(predicted: Any) -> list[list[Any]]:
+    return [sorted(each) if isinstance(each, set) else [each] for each in predicted]
+
+
+def python_probabilities(model: Any, rows: Any) -> list[list[float]]:
+    probabilities = np.asarray(model.predict_proba(rows)).astype(np.float32)
+    column = {label: j for j, label in enumerate(model.classes_)}
+    return [
+        [float(row[column[label]]) for label in labels]
+        for row, labels in zip(probabilities, label_lists(model.predict(rows)), strict=True)
+    ]
+
+
 def python_answers(model: Any, rows: Any, action: str) -> Any:
     try:
         if action == "explain":
@@ -311,14 +337,13 @@ def python_answers(model: Any, rows: Any, action: str) -> Any:
                 return str(explanation).splitlines()
             return str(explanation.label), explanation.score
         if action == "probabilities":
-            best = np.asarray(model.predict_proba(rows)).max(axis=1)
-            return [float(p) for p in best.astype(np.float32)]
+            return python_probabilities(model, rows)
         predicted = model.predict(rows)
     except (ValueError, TypeError) as error:
         raise RefusedError(str(error)) from error
-    if isinstance(predicted, list):  # of sentences
+    if isinstance(predicted, list) and not isinstance(predicted[0], set):  # of sentences
         return printed_tags(predicted)
-    return [[str(label)] for label in predicted]
+    return [[str(label) for label in labels] for labels in label_lists(predicted)]
 
 
 def http_answers(model: Path, rows: list[Any], action: str) -> Any:
@@ -338,7 +363,9 @@ def http_answers(model: Path, rows: list[Any], action: str) -> Any:
             return answer["lines"]
         return answer["labels"][0], answer["explanations"][0]["score"]
     if action == "probabilities":
-        return [float(np.float32(row["probabilities"][0])) for row in answer["predictions"]]
+        return [
+            [float(np.float32(p)) for p in row["probabilities"]] for row in answer["predictions"]
+        ]
     if "tags" in answer["predictions"][0]:
         return printed_tags([sentence["tags"] for sentence in answer["predictions"]])
     if "heads" in answer["predictions"][0]:
@@ -364,7 +391,7 @@ def cxx_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
     if action == "explain":
         return answer if kind.name == "trees" else tuple(answer)
     if action == "probabilities":
-        return [float(np.float32(p)) for p in answer]
+        return [[float(np.float32(p)) for p in row] for row in answer]
     return answer
 
 

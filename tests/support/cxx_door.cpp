@@ -117,15 +117,18 @@ Json labels(const Model& model, const Rows& rows) {
   return all;
 }
 
-/// Of the best label of each row.
+/// Of the labels of each row.
 Json probabilities(const Model& model, const Rows& rows) {
-  Json best = Json::array();
-  const std::vector<double> all = model.probabilities(rows);
-  const auto num_labels = static_cast<std::ptrdiff_t>(model.labels().size());
-  for (auto row = all.begin(); row != all.end(); row += num_labels) {
-    best.push_back(*std::max_element(row, row + num_labels));
+  Json all = Json::array();
+  const std::vector<double> of_all_labels = model.probabilities(rows);
+  const std::size_t num_labels = model.labels().size();
+  const LabelSets predicted = model.predict(rows);
+  for (std::size_t i = 0; i < predicted.num_rows(); ++i) {
+    Json row = Json::array();
+    for (const LabelId label : predicted[i]) row.push_back(of_all_labels[i * num_labels + label]);
+    all.push_back(row);
   }
-  return best;
+  return all;
 }
 
 Json explanation(const Model& model, const Rows& rows) {

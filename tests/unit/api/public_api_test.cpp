@@ -256,6 +256,14 @@ TEST_F(Articles, tune_trains_with_the_best_values_of_the_grid) {
   EXPECT_EQ(again.points[0].scores, tuned.points[0].scores);
 }
 
+TEST_F(Articles, tune_trains_the_model_without_the_states_of_its_trials) {
+  const Tuned tuned =
+      tune(FlatLrOptions{}, data(), {.grid = {"C=0.1,1,10"}, .folds = 2, .metric = "accuracy"});
+  const double C = tuned.best == 0 ? 0.1 : tuned.best == 1 ? 1 : 10;
+  const Model same = train(FlatLrOptions{.C = C}, data());
+  EXPECT_EQ(tuned.model.scores(articles_), same.scores(articles_));
+}
+
 TEST_F(Articles, tune_goes_by_the_weights_of_the_rows) {
   const TuneOptions options{.grid = {"C=10"}, .folds = 2, .metric = "accuracy"};
   TrainingData one_class = data();

@@ -305,6 +305,72 @@ TEST(Tune, measures_what_evaluate_says_of_the_models_of_the_splits) {
   }
 }
 
+/// Rows with one label, or with sets of two labels.
+Examples rows_of_three_labels(bool are_sets) {
+  Random random(3);
+  Examples raw;
+  raw.source = "toy";
+  raw.codec = LabelCodec({"p", "q", "r"});
+  raw.X = CsrMatrix(12);
+  for (std::size_t i = 0; i < 150; ++i) {
+    const auto label = static_cast<LabelId>(random.below(3));
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    for (FeatureId j = 0; j < 12; ++j) {
+      columns.push_back(j);
+      values.push_back(static_cast<float>(random.normal() + (j % 3 == label ? 0.5 : 0)));
+    }
+    raw.X.append_row(columns, values);
+    std::vector<LabelId> labels{label};
+    if (are_sets && random.below(2) == 0) labels.push_back((label + 1) % 3);
+    std::ranges::sort(labels);
+    raw.labels.append(labels);
+  }
+  return raw;
+}
+
+TuningResult tune_over_C(const Method& method, const OptionValues& fixed, const Examples& raw,
+                         const std::vector<std::string>& grid, int threads = 1) {
+  Executor executor(threads);
+  RunControl control;
+  return tune(method, fixed, parse_grid(grid), raw, nullptr, {}, stratified_folds(raw.labels, 2, 0),
+              "micro_f1", executor, control);
+}
+
+TEST(Tune, the_order_of_a_grid_and_threads_do_not_change_scores) {
+  for (const bool are_sets : {false, true}) {
+    const Examples raw = rows_of_three_labels(are_sets);
+    for (const char* name : {"flat-svm", "flat-lr"}) {
+      const Method& method = find_method(name);
+      SCOPED_TRACE(concat(name, are_sets ? " on sets" : ""));
+      const TuningResult up = tune_over_C(method, {}, raw, {"C=0.01,1,1.0,100", "bias=1,2"});
+      const TuningResult down = tune_over_C(method, {}, raw, {"bias=2,1", "C=100,1.0,1,0.01"});
+      const TuningResult shared = tune_over_C(method, {}, raw, {"C=0.01,1,1.0,100", "bias=1,2"}, 5);
+      for (std::size_t p = 0; p < up.points.size(); ++p) {
+        EXPECT_EQ(up.points[p].scores, shared.points[p].scores);
+        const auto same = std::ranges::find_if(down.points, [&](const GridPoint& point) {
+          return std::ranges::is_permutation(point.values, up.points[p].values);
+        });
+        ASSERT_NE(same, down.points.end());
+        EXPECT_EQ(up.points[p].scores, same->scores);
+      }
+    }
+  }
+}
+
+TEST(Tune, methods_and_options_without_warm_starts_train_each_point_anew) {
+  const Examples raw = rows_of_three_labels(false);
+  const OptionValues crammer_singer{{"multiclass", "crammer-singer"}};
+  OptionValues by_sgd = crammer_singer;
+  by_sgd.insert(by_sgd.end(), {{"solver", "sgd"}, {"epochs", "2"}});
+  for (const OptionValues& fixed : {crammer_singer, by_sgd}) {
+    const Method& method = find_method("flat-svm");
+    const TuningResult path = tune_over_C(method, fixed, raw, {"C=0.01,10"});
+    const TuningResult alone = tune_over_C(method, fixed, raw, {"C=10"});
+    EXPECT_EQ(path.points[1].scores, alone.points[0].scores);
+  }
+}
+
 TEST(Tune, a_limit_that_comes_within_the_metric_leaves_no_score) {
   const Examples raw = noisy_rows(60);
   const std::vector<std::string> texts{"C=1"};

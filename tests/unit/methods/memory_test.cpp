@@ -238,6 +238,18 @@ TEST(Memory, flat_svm_by_crammer_and_singer) {
 
 TEST(Memory, flat_lr) { check_rows("flat-lr", kShapes, {loosely({})}); }
 
+TEST(Memory, states_of_warm_starts) {
+  for (const std::string method : {"flat-svm", "flat-lr"}) {
+    ASSERT_TRUE(find_method(method).warm_starts);
+    for (const Shape& shape : {kManyLabels, with_sets(kRatherManyLabels)}) {
+      const PreparedRows prepared = prepare_rows(rows_of(shape), nullptr, {});
+      TrainingSet data = prepared.training_set();
+      data.continuation.keep = true;
+      check(shape.name, method, loosely({}), data);
+    }
+  }
+}
+
 TEST(Memory, hr_svm) {
   check_rows("hr-svm", kShapes, {loosely({})});
   check_rows("hr-svm", {kFewWideRows, kRatherManyLabels}, {loosely({{"solver", "alternating"}})});
