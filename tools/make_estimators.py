@@ -198,7 +198,8 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         'scale: str = "auto"',
         "columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common "
         "(mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get "
-        "standard, or common where no column is large or all are of one scale",
+        "standard, or common where no column is large or all are of one scale; sparse counts whose "
+        "rows differ in length become unit rows",
     ),
     ("warm_start: bool = False", None),  # only of some estimators: see above
     ("threads: int = 1", "number of threads, 0: one per core; the result does not depend on it"),

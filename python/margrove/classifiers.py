@@ -136,7 +136,8 @@ class FlatSVC(Continued):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -312,7 +313,8 @@ class FlatLogisticRegression(Continued):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -500,7 +502,8 @@ class HSVC(Incremental):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -705,7 +708,8 @@ class NHSVC(Incremental):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -886,7 +890,8 @@ class SharedSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1058,7 +1063,8 @@ class HRSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1231,7 +1237,8 @@ class HRLogisticRegression(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1393,7 +1400,8 @@ class TopDownSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1532,7 +1540,8 @@ class KernelRidgeClassifier(Unweighted):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1721,7 +1730,8 @@ class StructuredSVC(Structured):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
