@@ -201,7 +201,8 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         'scale: str = "auto"',
         "columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common "
         "(mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get "
-        "standard, or common where no column is large or all are of one scale",
+        "standard, or common where no column is large or all are of one scale; sparse counts whose "
+        "rows differ in length become unit rows",
     ),
     (
         'kernel_features: str = "none"',

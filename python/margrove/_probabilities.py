@@ -97,8 +97,8 @@ class Probabilistic:
         They sum to one, unless rows have several labels: logistic regression then gives each label
         a probability of its own, and kernel ridge regression that of the label or one below it.
         """
-        probabilities = self.model_.probabilities(self._rows(X), False, self.threads)
-        return probabilities[:, self._label_of_class]
+        rows = self._rows(X)
+        return self.model_.probabilities(rows, False, self.threads)[:, self._label_of_class]
 
     @_WithProbabilities
     def predict_node_proba(self, X: Any) -> NDArray[np.float64]:
@@ -109,7 +109,8 @@ class Probabilistic:
         logistic regression where labels are independent of each other given the row, with kernel
         ridge regression its estimate for the node. It is never larger than that of a parent.
         """
-        return self.model_.probabilities(self._rows(X), True, self.threads)
+        rows = self._rows(X)
+        return self.model_.probabilities(rows, True, self.threads)
 
     @property
     def nodes_(self) -> NDArray[Any]:

@@ -46,7 +46,8 @@ class AutoClassifier(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it unless the time limit
         ends the search

@@ -261,8 +261,9 @@ using PointPath = std::vector<std::size_t>;
 
 /// Points that differ in C only are a path by ascending C where the method has warm starts; all
 /// others are paths of their own. Does not depend on the order of the grid.
-std::vector<PointPath> paths_over_C(const Method& method, const OptionValues& fixed,
-                                    std::span<const OptionValues> grid, const PointsOfRows& part) {
+std::vector<PointPath> regularisation_paths(const Method& method, const OptionValues& fixed,
+                                            std::span<const OptionValues> grid,
+                                            const PointsOfRows& part) {
   struct PlaceOfPoint {
     double C;
     std::string text;  // "1" is before "1.0" in whatever order they are given
@@ -375,7 +376,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       report();
       return model.state;
     };
-    run_paths(paths_over_C(method, fixed, grid, part), splits.size(), executor, measure);
+    run_paths(regularisation_paths(method, fixed, grid, part), splits.size(), executor, measure);
   }
   result.stop = control.stop_reason();
   choose_best(result, metric);

@@ -63,10 +63,12 @@ struct PreprocessingOptions : TfidfOptions {
     const std::tuple others{
         field("stop_words", &PreprocessingOptions::stop_words_choice, Choices{},
               "text: words that are left out: those of a language, such as english, or of a file"),
-        field("scale", &PreprocessingOptions::scale,
-              "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
-              "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
-              "rows get standard, or common where no column is large or all are of one scale"),
+        field(
+            "scale", &PreprocessingOptions::scale,
+            "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
+            "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
+            "rows get standard, or common where no column is large or all are of one scale; sparse "
+            "counts whose rows differ in length become unit rows"),
         field(
             "kernel_features", &PreprocessingOptions::kernel_features,
             "after all else, rows become N features whose inner products approximate the Gaussian "

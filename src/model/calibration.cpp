@@ -171,8 +171,9 @@ void independent(std::span<const float> scores, const HierarchyProbabilities* hi
 
 void node_estimates(std::span<const float> scores, const HierarchyProbabilities* hierarchy,
                     ProbabilityScratch& scratch) {
+  constexpr double kLeast = 1e-6;  // no estimate is certain
   for (std::size_t n = 0; n < scores.size(); ++n) {
-    scratch.labels[n] = std::clamp(static_cast<double>(scores[n]), 0.0, 1.0);
+    scratch.labels[n] = std::clamp(static_cast<double>(scores[n]), kLeast, 1 - kLeast);
   }
   if (hierarchy != nullptr)
     scratch.nodes = scratch.labels;  // a parent's is that of a child or more

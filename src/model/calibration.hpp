@@ -33,7 +33,7 @@ struct ProbabilityRule {
   enum class Form {
     one_of_all,     // softmax(score / temperature): a row has one label
     independent,    // 1 / (1 + exp(-score)): scores are log odds of each label
-    node_estimate,  // the score, kept within [0, 1]: it estimates p(some label is at or below)
+    node_estimate,  // the score, kept within (0, 1): it estimates p(some label is at or below)
   };
   Form form = Form::one_of_all;
   double temperature = 1;

@@ -112,7 +112,7 @@ TEST(RunControl, counts_seconds_of_the_processor_if_asked_to) {
   EXPECT_TRUE(inner.counts_cpu_seconds());
   volatile double work = 0;
   while (control.seconds() <= 0) work = work + 1;  // does not end if the clock stands still
-  const double of_inner = inner.seconds();  // read first: the clock goes on between the two
+  const double of_inner = inner.seconds();         // read first: the clock goes on between the two
   EXPECT_LE(of_inner, control.seconds());
 }
 

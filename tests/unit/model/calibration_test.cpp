@@ -209,7 +209,7 @@ TEST(ProbabilityRule, independent_labels_have_a_node_unless_all_are_absent) {
 TEST(ProbabilityRule, estimates_stay_within_zero_and_one) {
   const auto [labels, nodes] =
       of_scores({ProbabilityRule::Form::node_estimate}, {1.25F, 0.5F, -0.25F});
-  EXPECT_EQ(labels, (std::vector<double>{1, 0.5, 0, 0}));
+  EXPECT_EQ(labels, (std::vector<double>{1 - 1e-6, 0.5, 1e-6, 1e-6}));
   EXPECT_EQ(nodes, labels);
 }
 
