@@ -73,7 +73,8 @@ def problems(data: Path, folder: Path) -> dict[str, Problem]:
         found[name] = (chain, data / name / "train.conll", data / name / "dev.conll", metric)
     for name in ("yeast", "scene", "bibtex-ml"):
         files = rows(data / name / "train.svm", folder)
-        found[name] = (["--model", "multilabel-field"], *files, "micro_f1")
+        scale = ["--scale", "none"] if name == "bibtex-ml" else []
+        found[name] = (["--model", "multilabel-field", *scale], *files, "micro_f1")
     trees = data / "ud-english-ewt"
     found["ud-english-ewt"] = (
         ["--model", "dependency", "--hash-bits", "22"],

@@ -24,6 +24,8 @@ constexpr double kSmallestScaled = 0.5;  // largest column of rows that are scal
 constexpr double kUnitNorm = 1e-3;       // relative difference of a row's norm from 1
 constexpr double kConstant = 1e-7;       // a smaller deviation, relative to the size, is rounding
 constexpr double kNormalRange = 1.349;   // interquartile range of the normal distribution
+constexpr double kLengthSpread = 0.2;    // deviation of the norms of counts, relative to their mean
+constexpr double kLargestShare = 0.5;    // of one column in the squares of all counts
 
 /// Moments of one column over all rows, those without an entry included.
 struct Column {
@@ -188,6 +190,29 @@ bool are_indicators(const CsrView& X) {
   return std::ranges::all_of(X.values(), [](float x) { return x == 0 || x == 1; });
 }
 
+/// Whether the rows are sparse counts, such as those of words, of different lengths. Rows that are
+/// long say the same as short ones, but would have most of the weight in a model.
+bool are_counts_of_different_length(const ScaledRows& rows) {
+  const CsrView& X = rows.matrix();
+  const bool are_counts =
+      std::ranges::all_of(X.values(), [](float x) { return x >= 0 && x == std::floor(x); });
+  if (rows.is_dense() || !are_counts) return false;
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const double square = squared_norm(X.row(i));
+    sum += rows.weight(i) * std::sqrt(square);
+    squares += rows.weight(i) * square;
+  }
+  double largest = 0;
+  for (std::size_t j = 0; j < rows.columns().size(); ++j) {
+    largest = std::max(largest, rows.columns()[j].mean_square);
+  }
+  const double mean = sum / rows.total();
+  const double mean_square = squares / rows.total();
+  return mean_square - mean * mean > kLengthSpread * kLengthSpread * mean * mean &&
+         largest <= kLargestShare * mean_square;
+}
+
 /// The scale that `automatic` chooses.
 ColumnScale chosen_scale(const ScaledRows& rows) {
   const ColumnSizes sizes(rows);
@@ -240,8 +265,8 @@ Preprocessing spread_out(const Preprocessing& of_used, std::span<const FeatureId
                          std::uint32_t num_columns) {
   Preprocessing fitted;
   fitted.column_scale = of_used.column_scale;
-  if (of_used.kind == Preprocessing::Kind::none) return fitted;
   fitted.kind = of_used.kind;
+  if (of_used.kind != Preprocessing::Kind::scale) return fitted;
   fitted.centre.assign(num_columns, 0.0);
   fitted.spread.assign(num_columns, 1.0);
   for (std::size_t k = 0; k < used.size(); ++k) {
@@ -276,6 +301,10 @@ Preprocessing fit_columns(const CsrView& X, ColumnScale scale, std::span<const d
                       used, X.num_columns());
   }
   const ScaledRows rows(X, row_weights, is_numeric, control);
+  if (scale == ColumnScale::automatic && is_numeric.empty() &&
+      are_counts_of_different_length(rows)) {
+    return Preprocessing::unit_norm();
+  }
   fitted.column_scale = scale == ColumnScale::automatic ? chosen_scale(rows) : scale;
   if (fitted.column_scale == ColumnScale::none) return fitted;
   fitted.kind = Preprocessing::Kind::scale;

@@ -282,12 +282,14 @@ class EndToEnd(CliTest):
                     facts = self.run_program("info", "model")[0]
                     self.assertIn(f"preprocessing              {kind}\n", facts)
 
-    def test_sparse_rows_and_unit_rows_are_left_alone(self) -> None:
-        self.write("sparse", "".join(f"x {j}:100\ny {j + 1}:5\n" for j in range(1, 30, 2)))
+    def test_sparse_rows_and_unit_rows_are_left_alone_but_for_counts(self) -> None:
+        self.write("sparse", "".join(f"x {j}:100.5\ny {j + 1}:5\n" for j in range(1, 30, 2)))
         self.write("unit", "x 1:0.6 2:0.8\ny 1:-0.8 2:0.6\n" * 5)
-        for data in ("sparse", "unit"):
+        self.write("counts", "".join(f"x {j}:100\ny {j + 1}:5\n" for j in range(1, 30, 2)))
+        for data, kind in (("sparse", "none"), ("unit", "none"), ("counts", "normalize")):
             self.run_program("train", "--method", "flat-svm", data, "model")
-            self.assertIn("preprocessing              none\n", self.run_program("info", "model")[0])
+            self.assertIn(f"preprocessing              {kind}\n",
+                          self.run_program("info", "model")[0])
 
     def test_exported_models_take_raw_columns(self) -> None:
         self.write_raw_columns()

@@ -160,6 +160,43 @@ TEST(ColumnScale, automatic_leaves_alone_what_is_scaled_or_sparse) {
   EXPECT_EQ(chosen({{1, 1}, {0, 1}, {1, 0}}), ColumnScale::none);              // indicators
 }
 
+Preprocessing::Kind automatic_kind(const Table& rows) {
+  return Preprocessing::fit_columns(matrix(rows), ColumnScale::automatic).kind;
+}
+
+/// Rows of at most so many counts each, in 60 columns.
+Table counts(std::initializer_list<int> nonzeros, float largest = 3) {
+  Table rows;
+  Random random(7);
+  for (const int n : nonzeros) {
+    std::vector<float> row(60, 0.0F);
+    for (int k = 0; k < n; ++k) {
+      row[static_cast<std::size_t>(random.uniform() * 60)] =
+          1 + std::floor(static_cast<float>(random.uniform()) * largest);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(ColumnScale, automatic_makes_sparse_counts_of_different_lengths_unit_rows) {
+  using Kind = Preprocessing::Kind;
+  EXPECT_EQ(automatic_kind(counts({2, 20, 5, 9, 1, 14})), Kind::normalize);
+  EXPECT_EQ(automatic_kind(counts({2, 20, 5, 9, 1, 14}, 1)), Kind::normalize);  // indicators
+  Table same = counts({1, 1, 1, 1}, 1);
+  EXPECT_EQ(automatic_kind(same), Kind::none);  // of one length
+  Table one_column = counts({2, 20, 5, 9, 1, 14});
+  for (auto& row : one_column) row[7] = 500;
+  EXPECT_EQ(automatic_kind(one_column), Kind::none);  // that outweighs all others
+  Table halves = counts({2, 20, 5, 9, 1, 14});
+  halves[1][3] = 0.5F;
+  EXPECT_EQ(automatic_kind(halves), Kind::none);
+  Table negative = counts({2, 20, 5, 9, 1, 14});
+  negative[1][3] = -1;
+  EXPECT_EQ(automatic_kind(negative), Kind::none);
+  EXPECT_EQ(automatic_kind(counts({80, 150, 200, 300})), Kind::scale);  // dense
+}
+
 TEST(ColumnScale, a_weight_counts_as_a_repetition) {
   const Table rows{{1, 10}, {2, 20}, {5, 30}, {9, 70}};
   const std::vector<double> weights{1, 3, 0, 2};
