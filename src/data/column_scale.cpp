@@ -196,7 +196,7 @@ bool are_counts_of_different_length(const ScaledRows& rows) {
   const CsrView& X = rows.matrix();
   const bool are_counts =
       std::ranges::all_of(X.values(), [](float x) { return x >= 0 && x == std::floor(x); });
-  if (rows.is_dense() || !are_counts) return false;
+  if (rows.total() <= 0 || rows.is_dense() || !are_counts) return false;
   double sum = 0, squares = 0;
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     const double square = squared_norm(X.row(i));

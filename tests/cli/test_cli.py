@@ -288,8 +288,9 @@ class EndToEnd(CliTest):
         self.write("counts", "".join(f"x {j}:100\ny {j + 1}:5\n" for j in range(1, 30, 2)))
         for data, kind in (("sparse", "none"), ("unit", "none"), ("counts", "normalize")):
             self.run_program("train", "--method", "flat-svm", data, "model")
-            self.assertIn(f"preprocessing              {kind}\n",
-                          self.run_program("info", "model")[0])
+            self.assertIn(
+                f"preprocessing              {kind}\n", self.run_program("info", "model")[0]
+            )
 
     def test_exported_models_take_raw_columns(self) -> None:
         self.write_raw_columns()
