@@ -222,14 +222,23 @@ class Table:
             print_row(f"`{name}`", *(self.cell(name, each) for each in limits),
                       self.chosen(name, done[-1]), text_of(default), text_of(tuned),
                       *("–" if math.isnan(each) else f"{each:.1f}" for each in taken))  # fmt: skip
+        self.print_methods(names)
+
+    def print_methods(self, names: list[str]) -> None:
+        """All methods at their defaults, and with C chosen where that was measured."""
         columns = list(FLAT | ONE_LABEL | HIERARCHICAL | KERNEL_RIDGE | KERNEL_SVM)
         print()
         print_row("", *columns)
         print("|" + "---|" * (len(columns) + 1))
         for name in names:
-            scores = [self.mean(name, f"default/{method}") for method in columns]
-            if any(score is not None for score in scores):
-                print_row(f"`{name}`", *("–" if each is None else f"{each:.4f}" for each in scores))
+            cells = []
+            for method in columns:
+                default = self.mean(name, f"default/{method}")
+                tuned = self.mean(name, f"tuned/{method}")
+                scores = [default] if tuned is None else [default, tuned]
+                cells.append(" / ".join("–" if each is None else f"{each:.4f}" for each in scores))
+            if any(cell != "–" for cell in cells):
+                print_row(f"`{name}`", *cells)
 
 
 def main() -> None:

@@ -2,6 +2,9 @@
 // Options that several estimators share. Every estimator declares the members itself, so that it
 // stays an aggregate (NhSvmOptions{.C = 10}); name, range and help of each stand here once.
 
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include "margrove/api.hpp"
@@ -20,12 +23,41 @@ inline constexpr const char* kCostMatrixHelp =
     "first line names the predicted labels, the first cell of every other line the true label; the "
     "cost of the true label is 0";
 
+/// The loss weight C of a linear method. None stands for `auto`: k / (mean of |x_i|^2 over the
+/// training rows), for the number k of the method and of dense or sparse rows (docs/notation.md,
+/// "The default of C").
+struct LossWeight {
+  std::optional<double> value;
+
+  LossWeight() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): any number is a loss weight.
+  LossWeight(double number) : value(number) {}
+  /// Throws InvalidOption unless the text is `auto` or a number > 0.
+  static LossWeight parse(std::string_view text);
+  std::string to_text() const;
+  /// Throws InvalidOption unless the number, if there is one, is finite and > 0.
+  void validate() const;
+};
+
+inline constexpr const char* kAutomaticLossWeightHelp =
+    "; auto: k / (mean of the training rows' squared norms), where k depends on the loss and on "
+    "whether rows are dense";
+
+template <class Options>
+auto loss_weight_field() {
+  if constexpr (requires { Options().C.value; }) {
+    return field("C", &Options::C, std::string(kLossWeightHelp) + kAutomaticLossWeightHelp);
+  } else {
+    return field("C", &Options::C, positive, kLossWeightHelp);
+  }
+}
+
 /// The fields of structs with C, lambda, bias, intercept_penalty and seed, which all linear
 /// estimators have.
 template <class Options>
 auto common_fields() {
   return std::tuple{
-      field("C", &Options::C, positive, kLossWeightHelp),
+      loss_weight_field<Options>(),
       field("lambda", &Options::lambda, non_negative,
             "regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used"),
       field("bias", &Options::bias, non_negative,

@@ -119,6 +119,7 @@ struct KernelRidgeOptions {
   double sharing = 10;
   int tuning_rows = 3000;
   int max_rows = 20'000;
+  int landmarks = 3000;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
@@ -138,9 +139,13 @@ struct KernelRidgeOptions {
         field("tuning_rows", &KernelRidgeOptions::tuning_rows, at_least(2),
               "the width and the strengths are chosen on no more training rows than this"),
         field("max_rows", &KernelRidgeOptions::max_rows, at_least(2),
-              "refuse to train on more rows, whose kernel matrix would be too large"),
+              "with more training rows, whose kernel matrix would be too large, regressions are "
+              "sums over the kernels of landmarks (Nystroem's method)"),
+        field(
+            "landmarks", &KernelRidgeOptions::landmarks, at_least(2),
+            "number of random training rows that are landmarks where rows are more than max_rows"),
         field("seed", &KernelRidgeOptions::seed, at_least(0),
-              "seed of the choice of the tuning rows"),
+              "seed of the choice of the tuning rows and of the landmarks"),
     };
   }
 };

@@ -78,7 +78,7 @@ inline constexpr auto kEnumNames<FlatSvmLoss> =
 
 struct FlatSvmOptions {
   static constexpr std::string_view kMethod = "flat-svm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -118,7 +118,7 @@ struct FlatSvmOptions {
 
 struct FlatLrOptions {
   static constexpr std::string_view kMethod = "flat-lr";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -134,7 +134,7 @@ struct FlatLrOptions {
 
 struct TopDownSvmOptions {
   static constexpr std::string_view kMethod = "top-down-svm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -210,7 +210,7 @@ auto recursive_fields() {
 
 struct HrSvmOptions {
   static constexpr std::string_view kMethod = "hr-svm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -241,7 +241,7 @@ struct HrSvmOptions {
 
 struct HrLrOptions {
   static constexpr std::string_view kMethod = "hr-lr";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;

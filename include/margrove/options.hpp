@@ -81,7 +81,8 @@ std::string_view name_of(E value) {
 namespace detail {
 struct AnyText {};
 /// A type of option with a text of its own, such as the rule of the node weights: parse() throws
-/// InvalidOption, and parse(to_text()) is the same value.
+/// InvalidOption, and parse(to_text()) is the same value. If it has a member validate(), that is
+/// called, too.
 template <class T>
 concept TextOption = requires(const T& value, std::string_view text) {
   { T::parse(text) } -> std::same_as<T>;
@@ -263,6 +264,9 @@ class OptionTable {
         if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
           detail::fail_choice(name, text, allowed);
         }
+      } else if constexpr (requires { value->validate(); }) {
+        std::ignore = std::tie(name, constraint);
+        value->validate();
       } else {
         std::ignore = std::tie(value, name, constraint);  // any value is allowed
       }

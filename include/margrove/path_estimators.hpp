@@ -57,7 +57,7 @@ auto path_fields() {
 
 struct HSvmOptions {
   static constexpr std::string_view kMethod = "hsvm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -82,7 +82,7 @@ struct HSvmOptions {
 
 struct NhSvmOptions {
   static constexpr std::string_view kMethod = "nhsvm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -108,7 +108,7 @@ struct NhSvmOptions {
 /// Node weights are learned with the classifiers (NHSVM, section 6).
 struct SharedSvmOptions {
   static constexpr std::string_view kMethod = "shared-svm";
-  double C = 1.0;
+  detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;

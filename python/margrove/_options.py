@@ -1,5 +1,6 @@
 """The options of a method as text, the form in which the library takes them."""
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -27,4 +28,13 @@ def option_value(text: str, default: Any) -> Any:
         return tuple(float(each) for each in text.split(","))
     if default is None:
         return text or None
+    if default == "auto":
+        return _number_or_text(text)
     return type(default)(text)
+
+
+def _number_or_text(text: str) -> float | str:
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            return number(text)
+    return text

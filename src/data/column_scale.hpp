@@ -15,4 +15,8 @@ namespace margrove {
 CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
                         std::span<const double> spread, RunControl* control = nullptr);
 
+/// Whether the rows are dense and their columns have mean 0 and comparable sizes, as scaling makes
+/// them. `row_weights` (empty: all 1) count rows as repeated. O(nonzeros).
+bool has_scaled_columns(const CsrView& X, std::span<const double> row_weights);
+
 }  // namespace margrove

@@ -8,8 +8,8 @@
 namespace margrove {
 namespace {
 
-// Kernel methods keep the kernel of all pairs of rows.
-constexpr std::size_t kMaxRowsOfKernels = 20'000;
+// It keeps the kernel of all pairs of rows.
+constexpr std::size_t kMaxRowsOfKernelSvm = 20'000;
 constexpr std::size_t kMaxLabelsOfKernelSvm = 200;
 
 /// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
@@ -30,17 +30,13 @@ std::string of_trees(const DataFacts& facts) {
   return facts.is_tree ? "" : "the hierarchy must be a tree, but a node has several parents";
 }
 
-std::string of_few_rows(const DataFacts& facts) {
-  if (facts.num_rows <= kMaxRowsOfKernels) return {};
-  return concat("it is tried for up to ", kMaxRowsOfKernels, " rows");
-}
-
 std::string of_few_rows_with_single_labels(const DataFacts& facts) {
   if (facts.has_several_labels) return "it is for rows with one label each";
   if (facts.num_labels > kMaxLabelsOfKernelSvm) {
     return concat("it is tried for up to ", kMaxLabelsOfKernelSvm, " labels");
   }
-  return of_few_rows(facts);
+  if (facts.num_rows <= kMaxRowsOfKernelSvm) return {};
+  return concat("it is tried for up to ", kMaxRowsOfKernelSvm, " rows");
 }
 
 struct Registered {
@@ -64,7 +60,7 @@ const std::vector<Registered>& registry() {
       {{"hr-lr", {}, of_logistic, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"nhsvm", {}, of_hinge, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
       {{"hsvm", {}, of_hinge, {}}, of_hierarchies},
-      {{"kernel-ridge", {}, {}, {}, 2, 0}, of_few_rows},
+      {{"kernel-ridge", {}, {}, {}, 2, 0}, none},
       {{"average-mkl", {}, of_logistic, {}, 2, 0}, of_few_rows_with_single_labels},
   };
   return all;

@@ -14,6 +14,7 @@
 #include "base/out_of_time.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/metric_choice.hpp"
+#include "methods/labelled_rows.hpp"
 
 namespace margrove {
 namespace {
@@ -270,12 +271,9 @@ std::vector<PointPath> regularisation_paths(const Method& method, const OptionVa
     std::size_t point;
     auto operator<=>(const PlaceOfPoint&) const = default;
   };
-  std::vector<std::vector<PlaceOfPoint>> places;
-  std::map<OptionValues, std::size_t> path_of;
+  std::map<OptionValues, std::vector<PlaceOfPoint>> places;
   for (const std::size_t p : part.points) {
     OptionValues others = options_of_point(grid[p], part.preprocessing).of_method;
-    const auto run = method.start();
-    set_options(run->options(), joined(fixed, others));
     PlaceOfPoint place{0, "", p};
     std::erase_if(others, [&](const auto& option) {
       if (option.first != "C") return false;
@@ -284,16 +282,18 @@ std::vector<PointPath> regularisation_paths(const Method& method, const OptionVa
       return true;
     });
     std::ranges::sort(others);
-    const bool is_alone = !has_warm_starts(method, run->options());
-    const auto [at, is_new] = path_of.try_emplace(std::move(others), places.size());
-    if (is_new || is_alone) places.emplace_back();
-    places[is_alone ? places.size() - 1 : at->second].push_back(std::move(place));
+    places[std::move(others)].push_back(std::move(place));
   }
   std::vector<PointPath> paths;
-  for (auto& path : places) {
+  for (auto& [others, path] : places) {
+    const auto run = method.start();
+    set_options(run->options(), joined(fixed, others));
+    const bool is_path = has_warm_starts(method, run->options());
     std::ranges::sort(path);
-    paths.emplace_back();
-    for (const PlaceOfPoint& place : path) paths.back().push_back(place.point);
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      if (k == 0 || !is_path) paths.emplace_back();
+      paths.back().push_back(path[k].point);
+    }
   }
   return paths;
 }

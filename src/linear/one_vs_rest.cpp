@@ -125,20 +125,21 @@ bool has_few_full_columns(const CsrView& X) {
 
 /// Whether C |x|^2 is large for the mean row, as in tables of counts: a step of coordinate descent
 /// for one row then moves the scores of many others beyond their margins.
-bool has_long_rows(const CsrView& X, double C) {
+bool has_long_rows(const CsrView& X, std::span<const double> squared_norms, double C) {
   constexpr std::size_t kMaxColumns = 20'000;  // so that weights without zeros are small
   constexpr double kLong = 10;
-  if (X.num_columns() > kMaxColumns || X.num_rows() == 0) return false;
-  const std::vector<double> squares = margrove::squared_norms(X);
-  const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
-  return C * sum >= kLong * static_cast<double>(X.num_rows());
+  if (X.num_columns() > kMaxColumns || squared_norms.empty()) return false;
+  const double sum = std::accumulate(squared_norms.begin(), squared_norms.end(), 0.0);
+  return C * sum >= kLong * static_cast<double>(squared_norms.size());
 }
 
 /// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
 /// latter may take longer when the columns are few and full, or rows are long.
-bool prefers_newton(const CsrView& X, PointLossKind loss, double C) {
+bool prefers_newton(const CsrView& X, std::span<const double> squared_norms, PointLossKind loss,
+                    double C) {
   if (loss == PointLossKind::logistic) return true;
-  return loss == PointLossKind::squared_hinge && (has_few_full_columns(X) || has_long_rows(X, C));
+  return loss == PointLossKind::squared_hinge &&
+         (has_few_full_columns(X) || has_long_rows(X, squared_norms, C));
 }
 
 /// The passes of coordinate descent after which Newton's method continues with squared hinge. By
@@ -211,9 +212,8 @@ class Training {
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
-        start_weights_(
-            prefers_newton(used_.view(), options.loss, options.C) ? extras.start_weights : nullptr,
-            used_),
+        use_newton_(prefers_newton(used_.view(), norms_, options.loss, options.C)),
+        start_weights_(use_newton_ ? extras.start_weights : nullptr, used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
@@ -230,7 +230,6 @@ class Training {
     if (extras.free_intercept) {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
-    use_newton_ = prefers_newton(problem_.X, problem_.loss, options.C);
     use_working_sets_ =
         !use_newton_ || (problem_.loss != PointLossKind::logistic && !start_weights_);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
@@ -336,11 +335,7 @@ class Training {
     scratch.members = {};
     std::vector<LaneOutput> newton(open.places.size());
     solve_newton(problem, open.inputs, scratch, share, newton);
-    for (std::size_t k = 0; k < open.places.size(); ++k) {
-      LaneOutput& output = outputs[open.places[k]];
-      if (use_working_sets_) keep_better(output, newton[k]);
-      output = std::move(newton[k]);
-    }
+    take_over(open, newton, outputs);
   }
 
   /// Where the certificate of Newton's method is loose, as C |x|^2 is large or rounding matters,
@@ -358,11 +353,21 @@ class Training {
     problem.max_passes -= open.passes;
     std::vector<LaneOutput> found(open.places.size());
     solve_working_sets(problem, open.inputs, scratch, share, found);
+    take_over(open, found, outputs);
+  }
+
+  /// Puts what a solver has found for open labels into their places in the block.
+  void take_over(const OpenLabels& open, std::span<LaneOutput> found,
+                 std::span<LaneOutput> outputs) const {
     for (std::size_t k = 0; k < open.places.size(); ++k) {
       LaneOutput& output = outputs[open.places[k]];
-      keep_better(output, found[k]);
+      if (output.fit.passes > 0) keep_better(output, found[k]);
       output = std::move(found[k]);
     }
+  }
+
+  bool is_within_tolerance(const BinaryFit& fit) const {
+    return fit.primal - fit.dual <= problem_.tolerance * fit.primal;
   }
 
   /// A solver that ends early may leave worse weights, or a worse bound, than the one before it.
@@ -374,14 +379,13 @@ class Training {
       fit.primal = before.fit.primal;
       now.weights = std::move(before.weights);
     }
-    if (fit.primal - fit.dual <= problem_.tolerance * fit.primal) fit.stop = Stop::converged;
+    if (is_within_tolerance(fit)) fit.stop = Stop::converged;
   }
 
   /// Whether passes or rounding, not the control, have ended a label above the tolerance.
   bool is_above_tolerance(const BinaryFit& fit) const {
     return (fit.stop == Stop::converged || fit.stop == Stop::pass_limit) &&
-           fit.passes < problem_.max_passes &&
-           !(fit.primal - fit.dual <= problem_.tolerance * fit.primal) &&
+           fit.passes < problem_.max_passes && !is_within_tolerance(fit) &&
            !(problem_.free_intercept != 0 && fit.primal <= kNothing * problem_.total_cost);
   }
 
@@ -420,11 +424,11 @@ class Training {
   std::vector<std::vector<std::uint32_t>> positives_;
   std::vector<double> norms_;
   std::vector<float> costs_;
+  bool use_newton_;  // for what the working sets leave
   NodeReader start_weights_;
   BlockProblem problem_;
   bool use_working_sets_ = true;
-  bool use_newton_ = false;  // for what the working sets leave
-  int passes_first_ = 0;     // of the first-order solvers, before second-order steps; 0: no limit
+  int passes_first_ = 0;  // of the first-order solvers, before second-order steps; 0: no limit
   std::vector<LaneOutput> outputs_;
   std::int64_t num_labels_ = 0;  // that are trained
   int num_workers_;
@@ -433,12 +437,11 @@ class Training {
   std::atomic<std::int64_t> done_ = 0;
 };
 
-}  // namespace
-
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
-                                      std::uint32_t num_labels, PointLossKind loss, double C) {
+                                      std::uint32_t num_labels, PointLossKind loss, double C,
+                                      bool has_newton) {
   const auto used = static_cast<double>(num_used_columns(X));
-  if (prefers_newton(X, loss, C)) return std::vector<double>(num_labels, used);
+  if (has_newton) return std::vector<double>(num_labels, used);
   const bool is_squared = loss == PointLossKind::squared_hinge;
   const double spread = is_squared ? 2.5 : 4;           // support vectors per row of the label,
   const double other_supports = is_squared ? 140 : 64;  // and further ones per label
@@ -456,6 +459,14 @@ std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
   return nonzeros;
 }
 
+}  // namespace
+
+std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
+                                      std::uint32_t num_labels, PointLossKind loss, double C) {
+  const bool has_newton = prefers_newton(X, margrove::squared_norms(X), loss, C);
+  return expected_nonzeros(X, labels, num_labels, loss, C, has_newton);
+}
+
 MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                   std::uint32_t num_labels, const OneVsRestOptions& options,
                                   int num_threads) {
@@ -464,16 +475,16 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
   const auto columns = static_cast<double>(used);
   const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
   const double blocks = std::ceil(num_labels / width);
-  double nonzeros = 0;
-  for (const double each : expected_nonzeros(X, labels, num_labels, options.loss, options.C))
-    nonzeros += each;
+  const bool has_newton = prefers_newton(X, margrove::squared_norms(X), options.loss, options.C);
+  const std::vector<double> of_labels =
+      expected_nonzeros(X, labels, num_labels, options.loss, options.C, has_newton);
+  const double nonzeros = std::accumulate(of_labels.begin(), of_labels.end(), 0.0);
 
   MemoryEstimate memory;
   memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +
                                        8.0 * static_cast<double>(X.num_columns()) +
                                        4.0 * static_cast<double>(labels.num_labels_total()));
   const bool has_sets = options.loss != PointLossKind::logistic;
-  const bool has_newton = prefers_newton(X, options.loss, options.C);
   double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
   if (has_newton && has_sets) {
     // Descent from Newton's duals begins with all rows that have loss, at most all of them.

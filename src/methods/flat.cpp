@@ -535,6 +535,10 @@ Method flat_svm() {
                                        ? PointLossKind::hinge
                                        : PointLossKind::squared_hinge;
         return plan_ovr(options, loss, data, executor);
+      },
+      [](const FlatSvmOptions& options) {
+        if (options.multiclass == MulticlassKind::crammer_singer) return kPathHingeWeight;
+        return options.loss == FlatSvmLoss::hinge ? kHingeWeight : kSquaredHingeWeight;
       });
   method.empty_sets = true;
   method.no_empty_sets_with = {{"multiclass", "crammer-singer"}, {"partial_labels", "true"}};
@@ -549,7 +553,8 @@ Method flat_lr() {
       "one-vs-rest logistic regression without the hierarchy",
       [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
         return plan_ovr(options, PointLossKind::logistic, data, executor);
-      });
+      },
+      [](const FlatLrOptions&) { return kLogisticWeight; });
   method.empty_sets = true;
   method.no_empty_sets_with = {{"partial_labels", "true"}};
   method.warm_starts = true;

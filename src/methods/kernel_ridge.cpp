@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/closed_sets.hpp"
+#include "kernel/landmark_ridge.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/kernel_estimators.hpp"
 #include "methods/methods.hpp"
@@ -34,6 +35,7 @@ struct RidgePlan {
   std::vector<NodeId> nodes;  // that rows have, ascending
   RidgeTargets targets;       // of these
   std::vector<std::uint32_t> tuning_rows;
+  std::vector<std::uint32_t> landmarks;  // rows; empty: all are
 };
 
 /// The mean of several kernels over the same rows.
@@ -52,6 +54,7 @@ struct Choice {
   std::vector<double> row_means;
   KernelRidgeFit fit;
   RidgeGap gap{kUnknown, kUnknown};  // of the fit, if it is on all training rows
+  CsrMatrix support;                 // rows whose kernels the fit adds up
 };
 
 std::vector<double> parse_widths(const std::string& widths) {
@@ -101,13 +104,13 @@ void number_nodes(RidgePlan& plan) {
   plan.targets.num_columns = static_cast<std::uint32_t>(plan.nodes.size());
 }
 
-/// The rows for tuning: all, or as many random ones as the options allow; ascending.
-std::vector<std::uint32_t> choose_rows(std::size_t num_rows, const KernelRidgeOptions& options) {
+/// All rows, or `limit` random ones; ascending.
+std::vector<std::uint32_t> choose_rows(std::size_t num_rows, std::size_t limit,
+                                       std::uint64_t seed) {
   std::vector<std::uint32_t> rows(num_rows);
   std::iota(rows.begin(), rows.end(), 0U);
-  const auto limit = static_cast<std::size_t>(options.tuning_rows);
   if (num_rows <= limit) return rows;
-  Random random(options.seed);
+  Random random(seed);
   random.shuffle(std::span(rows));
   rows.resize(limit);
   std::ranges::sort(rows);
@@ -115,13 +118,21 @@ std::vector<std::uint32_t> choose_rows(std::size_t num_rows, const KernelRidgeOp
 }
 
 MemoryEstimate ridge_memory(const RidgePlan& plan, int num_threads) {
-  const auto n = static_cast<double>(plan.data.X.num_rows());
+  const std::size_t num_kernels = kernel_types(plan.options.kernel).size();
+  const std::size_t num_exact =
+      plan.landmarks.empty() ? plan.data.X.num_rows() : plan.tuning_rows.size();
+  const auto n = static_cast<double>(num_exact);
   const auto t = static_cast<double>(plan.tuning_rows.size());
   const auto m = static_cast<double>(plan.nodes.size());
   // The matrices of the kernels, and after them their mean and a factor.
-  const double per_kernel = 2.0 * static_cast<double>(kernel_types(plan.options.kernel).size());
+  const double per_kernel = 2.0 * static_cast<double>(num_kernels);
   MemoryEstimate memory;
   memory.add("kernel matrices", std::max(per_kernel, 6.0) * n * n);
+  if (!plan.landmarks.empty()) {
+    MemoryEstimate of_landmarks = landmark_ridge_memory(
+        num_kernels, plan.data.X, plan.landmarks.size(), plan.nodes.size(), num_threads);
+    if (of_landmarks.total() > memory.total()) memory = std::move(of_landmarks);
+  }
   memory.add("coefficients and left-out scores", 16.0 * t * m + 8.0 * n * m);
   memory.add("combination of the nodes",
              plan.options.sharing > 0 ? 8.0 * m * m + 8.0 * t * m : 0.0);
@@ -224,7 +235,7 @@ class Search {
   }
   Choice attempt(double width) {
     KernelMean mean = kernel_mean(kernels_of(plan_.options.kernel, width), X_, executor_, control_);
-    Choice choice{width, 0, 0.5, std::move(mean.kernels), std::move(mean.row_means), {}, {}};
+    Choice choice{width, 0, 0.5, std::move(mean.kernels), std::move(mean.row_means), {}, {}, {}};
     choice.fit = fit_ridge_path(mean.K, targets_, strengths_, executor_, control_);
     const ScoreThresholds thresholds = left_out_thresholds(choice.fit, targets_, control_);
     choice.precision = thresholds.average_precision();
@@ -260,20 +271,41 @@ std::vector<double> biases_of(const KernelRidgeFit& fit, std::span<const double>
   return biases;
 }
 
-/// Regressions on all rows with the width and the strengths of the choice; false, and the choice as
-/// it was, if there is no time for them.
-bool fit_all_rows(const RidgePlan& plan, Choice& choice, Executor& executor, RunControl& control) {
+/// Regressions on all rows with the width and the strengths of the choice.
+void fit_all_rows(const RidgePlan& plan, Choice& choice, Executor& executor, RunControl& control) {
+  KernelMean mean =
+      kernel_mean(kernels_of(plan.options.kernel, choice.width), plan.data.X, executor, control);
+  KernelRidgeFit fit = fit_ridge(mean.K, plan.targets, choice.fit.strengths, executor, control);
+  choice.gap = gap_of(mean.K, plan.targets, fit, executor, control);
+  choice.kernels = std::move(mean.kernels);
+  choice.row_means = std::move(mean.row_means);
+  choice.fit = std::move(fit);
+  choice.support = with_intercept(plan.data.X, 0);  // a copy
+}
+
+/// The same as sums over the landmarks, with the kernels of the tuning rows.
+void fit_landmarks(const RidgePlan& plan, Choice& choice, Executor& executor, RunControl& control) {
+  CsrMatrix landmarks = select_rows(plan.data.X, plan.landmarks);
+  landmarks.set_num_columns(plan.data.X.num_columns());
+  LandmarkRidgeFit found = fit_landmark_ridge(choice.kernels, plan.data.X, landmarks, plan.targets,
+                                              choice.fit.strengths, executor, control);
+  choice.gap = found.gap;
+  choice.row_means = std::move(found.column_means);
+  choice.fit = std::move(found.fit);
+  choice.support = std::move(landmarks);
+}
+
+/// Regressions on all rows; the choice stays as it was if there is no time for them.
+void fit_further_rows(const RidgePlan& plan, Choice& choice, Executor& executor,
+                      RunControl& control) {
   try {
-    KernelMean mean =
-        kernel_mean(kernels_of(plan.options.kernel, choice.width), plan.data.X, executor, control);
-    KernelRidgeFit fit = fit_ridge(mean.K, plan.targets, choice.fit.strengths, executor, control);
-    choice.gap = gap_of(mean.K, plan.targets, fit, executor, control);
-    choice.kernels = std::move(mean.kernels);
-    choice.row_means = std::move(mean.row_means);
-    choice.fit = std::move(fit);
-    return true;
+    if (plan.landmarks.empty()) {
+      fit_all_rows(plan, choice, executor, control);
+    } else {
+      fit_landmarks(plan, choice, executor, control);
+    }
   } catch (const OutOfTime&) {
-    return false;
+    return;
   }
 }
 
@@ -316,15 +348,15 @@ TrainResult train_ridge(const RidgePlan& plan, Executor& executor, RunControl& c
   Search search(plan, executor, control);
   Choice choice = search.run();
   const auto combination = combination_of(plan, choice, search.targets(), executor, control);
-  RidgePredictor::Parts parts;
-  parts.support = search.take_rows();
-  if (plan.tuning_rows.size() < plan.data.X.num_rows() && choice.width > 0 &&
-      fit_all_rows(plan, choice, executor, control)) {
-    parts.support = with_intercept(plan.data.X, 0);  // a copy
+  choice.support = search.take_rows();
+  if (plan.tuning_rows.size() < plan.data.X.num_rows() && choice.width > 0) {
+    fit_further_rows(plan, choice, executor, control);
   }
   if (combination) combine(*combination, choice.fit, executor, control);
   TrainResult result;
   result.report = report_of(choice, control);
+  RidgePredictor::Parts parts;
+  parts.support = std::move(choice.support);
   parts.kernels = std::move(choice.kernels);
   parts.nodes = plan.nodes;
   parts.biases = biases_of(choice.fit, choice.row_means);
@@ -349,19 +381,19 @@ Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Exec
   const std::size_t num_rows = data.X.num_rows();
   require(num_rows >= 2, kMethod, ": ", data.source, " has ", num_rows,
           " rows, but must have at least 2");
-  require(num_rows <= static_cast<std::size_t>(options.max_rows), kMethod, ": ", data.source,
-          " has ", num_rows, " rows, but may have at most ", options.max_rows,
-          " (max_rows), whose kernel matrix takes ",
-          6e-9 * static_cast<double>(options.max_rows) * static_cast<double>(options.max_rows),
-          " GB; flat-lr and hr-lr train on any number of rows, and "
-          "max_rows allows more");
-  RidgePlan plan{options, parse_widths(options.widths), data, {}, {}, {}, {}};
+  RidgePlan plan{options, parse_widths(options.widths), data, {}, {}, {}, {}, {}};
   plan.graph = data.hierarchy != nullptr
                    ? *data.hierarchy
                    : LabelGraph::flat(static_cast<std::uint32_t>(data.codec->size()));
   number_nodes(plan);
   require(!plan.nodes.empty(), data.source, ": no row has a label");
-  plan.tuning_rows = choose_rows(num_rows, options);
+  const auto most = static_cast<std::size_t>(options.max_rows);
+  plan.tuning_rows = choose_rows(
+      num_rows, std::min(static_cast<std::size_t>(options.tuning_rows), most), options.seed);
+  if (num_rows > most) {
+    plan.landmarks =
+        choose_rows(num_rows, static_cast<std::size_t>(options.landmarks), options.seed);
+  }
   MemoryEstimate memory = ridge_memory(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train_ridge);
 }

@@ -137,7 +137,8 @@ Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& e
 Method hsvm() {
   Method method =
       make_method<HSvmOptions>("hierarchical SVM: a structured SVM over paths with Hamming loss",
-                               make_path_plan<HSvmOptions, TaskLoss::hamming>);
+                               make_path_plan<HSvmOptions, TaskLoss::hamming>,
+                               [](const HSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   return method;
 }
@@ -145,7 +146,8 @@ Method hsvm() {
 Method nhsvm() {
   Method method = make_method<NhSvmOptions>(
       "normalized hierarchical SVM: paths of equal weight, normalized loss",
-      make_path_plan<NhSvmOptions, TaskLoss::normalized>);
+      make_path_plan<NhSvmOptions, TaskLoss::normalized>,
+      [](const NhSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   return method;
 }

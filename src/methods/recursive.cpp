@@ -339,7 +339,7 @@ Plan make_recursive_plan(const HrSvmOptions& options, const TrainingSet& data, E
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
       "recursive regularisation: one-vs-rest classifiers regularised towards their parents",
-      make_recursive_plan);
+      make_recursive_plan, [](const HrSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;
@@ -351,7 +351,8 @@ Method hr_lr() {
       [](const HrLrOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
         return make_recursive_plan(as_svm(options), data, executor, control);
-      });
+      },
+      [](const HrLrOptions&) { return kPathLogisticWeight; });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;

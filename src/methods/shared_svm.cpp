@@ -104,7 +104,8 @@ Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Execu
 
 Method shared_svm() {
   Method method = make_method<SharedSvmOptions>(
-      "structured SVM with shared norm: node weights learned with the classifiers", plan_shared);
+      "structured SVM with shared norm: node weights learned with the classifiers", plan_shared,
+      [](const SharedSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   return method;
 }

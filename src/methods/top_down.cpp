@@ -424,7 +424,8 @@ Plan make_top_down_plan(const TopDownSvmOptions& options, const TrainingSet& dat
 Method top_down_svm() {
   Method method = make_method<TopDownSvmOptions>(
       "one-vs-rest classifiers among the children of each node, from the top down",
-      make_top_down_plan);
+      make_top_down_plan,
+      [](const TopDownSvmOptions& options) { return weight_of_hinge(options.loss); });
   method.needs_hierarchy = true;
   return method;
 }

@@ -13,6 +13,14 @@ std::string as_typed(const std::pair<std::string, std::string>& option) {
   return concat("--", name, option.second == "true" ? "" : " " + option.second);
 }
 
+/// The first of the values that its option has; null if none has.
+const OptionValues::value_type* first_present(const OptionValues& values,
+                                              const OptionTable& options) {
+  const auto found = std::ranges::find_if(
+      values, [&](const auto& option) { return options.get(option.first) == option.second; });
+  return found == values.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::vector<std::string> limits_of(const Method& method) {
@@ -34,12 +42,9 @@ std::vector<std::string> limits_of(const Method& method) {
 
 std::string obstacle_of_empty_sets(const Method& method, const OptionTable& options) {
   if (!method.empty_sets) return "takes no rows without a label";
-  for (const auto& [name, value] : method.no_empty_sets_with) {
-    if (options.get(name) == value) {
-      return concat("takes no rows without a label where ", name, " is ", value);
-    }
-  }
-  return {};
+  const auto* obstacle = first_present(method.no_empty_sets_with, options);
+  if (obstacle == nullptr) return {};
+  return concat("takes no rows without a label where ", obstacle->first, " is ", obstacle->second);
 }
 
 void require_empty_sets(const Method& method, const OptionTable& options,
@@ -55,10 +60,7 @@ void require_empty_sets(const Method& method, const OptionTable& options,
 }
 
 bool has_warm_starts(const Method& method, const OptionTable& options) {
-  return method.warm_starts &&
-         std::ranges::none_of(method.no_warm_starts_with, [&](const auto& option) {
-           return options.get(option.first) == option.second;
-         });
+  return method.warm_starts && first_present(method.no_warm_starts_with, options) == nullptr;
 }
 
 bool needs_hierarchy(const Method& method, const OptionTable& options) {

@@ -22,16 +22,11 @@
 #include "margrove/executor.hpp"
 #include "margrove/options.hpp"
 #include "margrove/results.hpp"
+#include "model/loss_weight.hpp"
 #include "model/plan.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove {
-
-/// C, or 1 / (2 lambda) if lambda is given.
-template <class Options>
-double loss_weight(const Options& options) {
-  return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
-}
 
 /// The value of the constant feature: as w_0 bias with the regulariser P w_0^2 / 2 is w_0' bias /
 /// sqrt(P) with w_0'^2 / 2, it stands for the penalty P too. Throws InvalidOption if P is 0, or
@@ -137,30 +132,46 @@ const Method& find_method(std::string_view name);
 
 /// A method from an options struct (kMethod is its name and fields() its table) and the function
 /// that plans with it: Plan(const Options&, const TrainingSet&, Executor&, RunControl&). The plan
-/// must not refer to the options.
+/// must not refer to the options. Where C may be `auto`, the function gets the number, for which
+/// `loss_weight_rule` must be given.
 template <class Options, class MakePlan>
-Method make_method(std::string summary, MakePlan make_plan) {
+Method make_method(std::string summary, MakePlan make_plan,
+                   LossWeightRule (*loss_weight_rule)(const Options&) = nullptr) {
   class Run final : public MethodRun {
    public:
-    explicit Run(MakePlan plan_function) : table_(options_), make_plan_(plan_function) {}
+    Run(MakePlan plan_function, LossWeightRule (*rule)(const Options&))
+        : table_(options_), make_plan_(plan_function), loss_weight_rule_(rule) {}
     OptionTable& options() override { return table_; }
     Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const override {
       table_.validate();
-      return make_plan_(options_, data, executor, control);
+      if constexpr (requires { options_.C.value; }) {
+        Options options = options_;
+        const bool is_automatic = !options.C.value && options.lambda == 0;
+        if (is_automatic) {
+          options.C = automatic_loss_weight(data, loss_weight_rule_(options));
+        }
+        Plan plan = make_plan_(options, data, executor, control);
+        if (is_automatic) plan.settled_options.emplace_back("C", options.C.to_text());
+        return plan;
+      } else {
+        return make_plan_(options_, data, executor, control);
+      }
     }
 
    private:
     Options options_;
     OptionTable table_;  // refers to options_
     MakePlan make_plan_;
+    LossWeightRule (*loss_weight_rule_)(const Options&);
   };
-  return {std::string(Options::kMethod),
-          std::move(summary),
-          [make_plan] { return std::make_unique<Run>(make_plan); },
-          /*needs_hierarchy=*/false,
-          /*read_examples=*/{},
-          /*hierarchy_substitute=*/{},
-          /*column_options=*/{}};
+  return {
+      std::string(Options::kMethod),
+      std::move(summary),
+      [make_plan, loss_weight_rule] { return std::make_unique<Run>(make_plan, loss_weight_rule); },
+      /*needs_hierarchy=*/false,
+      /*read_examples=*/{},
+      /*hierarchy_substitute=*/{},
+      /*column_options=*/{}};
 }
 
 /// Sets all of them. Throws InvalidOption as OptionTable::set, for an option that is given twice,

@@ -34,6 +34,8 @@ struct Plan {
   /// to be done with their results, which gives the same bits as train(). Otherwise both are empty.
   std::function<LabelProblems()> problems;
   std::function<TrainResult(const LabelFitSource&, Executor&, RunControl&)> finish;
+  /// Options whose values the training set decides, such as C = auto, with these values.
+  std::vector<std::pair<std::string, std::string>> settled_options;
   /// Whether train() uses the checkpoint of the training set's continuation.
   bool keeps_checkpoints = false;
 };

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/number_text.hpp"
+#include "base/automatic_number.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -24,22 +24,12 @@ bool serves_slack_rescaling_only(StructuredSearch search) {
 
 namespace {
 
-constexpr std::string_view kAutomatic = "auto";
-
 std::optional<int> automatic_or_count(std::string_view option, std::string_view text, int least) {
   if (text == kAutomatic) return std::nullopt;
   const std::int64_t number = detail::parse_integer(option, text);
   require<InvalidOption>(number >= least && std::in_range<int>(number), "option ", option, " is ",
                          text, ", but must be auto or >= ", least);
   return static_cast<int>(number);
-}
-
-template <class Number>
-std::string text_of(const std::optional<Number>& number) {
-  if (!number) return std::string(kAutomatic);
-  std::string text;
-  append_number(text, *number);
-  return text;
 }
 
 }  // namespace
@@ -49,7 +39,7 @@ BanLimit BanLimit::parse(std::string_view text) {
   limit.rounds = automatic_or_count("max_bans", text, 0);
   return limit;
 }
-std::string BanLimit::to_text() const { return text_of(rounds); }
+std::string BanLimit::to_text() const { return automatic_number_text(rounds); }
 
 SearchTolerance SearchTolerance::parse(std::string_view text) {
   if (text == kAutomatic) return {};
@@ -58,12 +48,12 @@ SearchTolerance SearchTolerance::parse(std::string_view text) {
                          ", but must be auto or >= 0");
   return {value};
 }
-std::string SearchTolerance::to_text() const { return text_of(value); }
+std::string SearchTolerance::to_text() const { return automatic_number_text(value); }
 
 SearchCalls SearchCalls::parse(std::string_view text) {
   return {automatic_or_count("search_calls", text, 1)};
 }
-std::string SearchCalls::to_text() const { return text_of(number); }
+std::string SearchCalls::to_text() const { return automatic_number_text(number); }
 
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver) {

@@ -12,6 +12,7 @@
 #include "counted_seconds.hpp"
 #include "eval/evaluation.hpp"
 #include "model/splits.hpp"
+#include "noisy_rows.hpp"
 
 namespace margrove {
 namespace {
@@ -305,30 +306,6 @@ TEST(Tune, measures_what_evaluate_says_of_the_models_of_the_splits) {
   }
 }
 
-/// Rows with one label, or with sets of two labels.
-Examples rows_of_three_labels(bool are_sets) {
-  Random random(3);
-  Examples raw;
-  raw.source = "toy";
-  raw.codec = LabelCodec({"p", "q", "r"});
-  raw.X = CsrMatrix(12);
-  for (std::size_t i = 0; i < 150; ++i) {
-    const auto label = static_cast<LabelId>(random.below(3));
-    std::vector<FeatureId> columns;
-    std::vector<float> values;
-    for (FeatureId j = 0; j < 12; ++j) {
-      columns.push_back(j);
-      values.push_back(static_cast<float>(random.normal() + (j % 3 == label ? 0.5 : 0)));
-    }
-    raw.X.append_row(columns, values);
-    std::vector<LabelId> labels{label};
-    if (are_sets && random.below(2) == 0) labels.push_back((label + 1) % 3);
-    std::ranges::sort(labels);
-    raw.labels.append(labels);
-  }
-  return raw;
-}
-
 TuningResult tune_over_C(const Method& method, const OptionValues& fixed, const Examples& raw,
                          const std::vector<std::string>& grid, int threads = 1) {
   Executor executor(threads);
@@ -339,7 +316,7 @@ TuningResult tune_over_C(const Method& method, const OptionValues& fixed, const 
 
 TEST(Tune, the_order_of_a_grid_and_threads_do_not_change_scores) {
   for (const bool are_sets : {false, true}) {
-    const Examples raw = rows_of_three_labels(are_sets);
+    const Examples raw = testing::noisy_rows({.are_sets = are_sets});
     for (const char* name : {"flat-svm", "flat-lr"}) {
       const Method& method = find_method(name);
       SCOPED_TRACE(concat(name, are_sets ? " on sets" : ""));
@@ -359,7 +336,7 @@ TEST(Tune, the_order_of_a_grid_and_threads_do_not_change_scores) {
 }
 
 TEST(Tune, methods_and_options_without_warm_starts_train_each_point_anew) {
-  const Examples raw = rows_of_three_labels(false);
+  const Examples raw = testing::noisy_rows({});
   const OptionValues crammer_singer{{"multiclass", "crammer-singer"}};
   OptionValues by_sgd = crammer_singer;
   by_sgd.insert(by_sgd.end(), {{"solver", "sgd"}, {"epochs", "2"}});

@@ -242,13 +242,39 @@ TEST(KernelRidgeMethod, a_damaged_model_names_what_is_wrong) {
               ::testing::ThrowsMessage<ModelFileError>(HasSubstr("kernel of distances")));
 }
 
-TEST(KernelRidgeMethod, too_many_rows_and_wrong_widths_throw) {
+TEST(KernelRidgeMethod, more_rows_than_the_limit_are_fitted_by_landmarks) {
   const Data data = data_of(true, 11);
-  EXPECT_THAT(
-      [&] {
-        train(data, {{"max_rows", "80"}});
-      },
-      ::testing::ThrowsMessage<InvalidInput>(HasSubstr("at most 80 (max_rows)")));
+  const Data fresh = data_of(true, 12);
+  const OptionValues options{{"widths", "1"}, {"lambda", "0.5"}};
+  const auto with = [&](OptionValues others) {
+    others.insert(others.end(), options.begin(), options.end());
+    return scores_of(*train(data, others), fresh.X);
+  };
+  const auto exact = with({});
+  const auto all = with({{"max_rows", "89"}, {"landmarks", "90"}});
+  const auto some = with({{"max_rows", "80"}, {"landmarks", "40"}});
+  double far = 0, farther = 0;
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    far = std::max(far, std::abs(static_cast<double>(all[k] - exact[k])));
+    farther = std::max(farther, std::abs(static_cast<double>(some[k] - exact[k])));
+  }
+  // The width is that of the median of the tuning rows, one row less than all.
+  EXPECT_LE(far, 0.02);
+  EXPECT_GT(farther, far);
+  EXPECT_LE(farther, 0.3);
+}
+
+TEST(KernelRidgeMethod, keeps_landmarks_only) {
+  const Data data = data_of(true, 11);
+  const auto predictor = train(data, {{"max_rows", "80"}, {"landmarks", "25"}});
+  const auto facts = predictor->facts();
+  EXPECT_TRUE(std::ranges::any_of(facts, [](const Fact& fact) {
+    return fact.name == "training rows kept" && fact.value == "25";
+  }));
+}
+
+TEST(KernelRidgeMethod, wrong_widths_throw) {
+  const Data data = data_of(true, 11);
   EXPECT_THAT(
       [&] {
         train(data, {{"widths", "1,-2"}});

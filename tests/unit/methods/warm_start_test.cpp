@@ -2,33 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
 #include "methods/training.hpp"
+#include "noisy_rows.hpp"
 
 namespace margrove {
 namespace {
 
-/// Rows of 4 labels with noise, or of sets of two labels.
-Examples noisy_rows(bool are_sets) {
-  Random random(5);
-  Examples raw;
-  raw.source = "toy";
-  raw.codec = LabelCodec({"p", "q", "r", "s"});
-  raw.X = CsrMatrix(40);
-  for (std::size_t i = 0; i < 300; ++i) {
-    const auto label = static_cast<LabelId>(random.below(4));
-    std::vector<FeatureId> columns;
-    std::vector<float> values;
-    for (FeatureId j = 0; j < 40; ++j) {
-      columns.push_back(j);
-      values.push_back(static_cast<float>(random.normal() + (j % 4 == label ? 0.4 : 0)));
-    }
-    raw.X.append_row(columns, values);
-    std::vector<LabelId> labels{label};
-    if (are_sets && label < 3) labels.push_back(label + 1);
-    raw.labels.append(labels);
-  }
-  return raw;
+/// Rows of 4 labels with noise, or of sets of labels.
+Examples rows_of_four_labels(bool are_sets) {
+  return testing::noisy_rows({.num_rows = 300,
+                              .num_columns = 40,
+                              .num_labels = 4,
+                              .shift = 0.4,
+                              .are_sets = are_sets,
+                              .seed = 5});
 }
 
 ModelParts fit(const Method& method, OptionValues options, double C, const TrainingSet& rows,
@@ -48,7 +35,7 @@ TEST(WarmStart, with_a_larger_C_reaches_the_tolerance_in_fewer_passes) {
                                                         {"flat-svm", {{"loss", "squared-hinge"}}},
                                                         {"flat-lr", {}}};
   for (const bool are_sets : {false, true}) {
-    const PreparedRows prepared = prepare_rows(noisy_rows(are_sets), nullptr, {});
+    const PreparedRows prepared = prepare_rows(rows_of_four_labels(are_sets), nullptr, {});
     const TrainingSet rows = prepared.training_set();
     for (const auto& [name, options] : cases) {
       SCOPED_TRACE(concat(name, are_sets ? " on sets" : ""));
@@ -75,8 +62,8 @@ TEST(WarmStart, with_a_larger_C_reaches_the_tolerance_in_fewer_passes) {
 }
 
 TEST(WarmStart, the_state_of_other_rows_is_no_start) {
-  const PreparedRows singles = prepare_rows(noisy_rows(false), nullptr, {});
-  Examples fewer = noisy_rows(false);
+  const PreparedRows singles = prepare_rows(rows_of_four_labels(false), nullptr, {});
+  Examples fewer = rows_of_four_labels(false);
   std::vector<std::uint32_t> kept;
   for (std::uint32_t i = 0; i < 200; ++i) kept.push_back(i);
   const PreparedRows others = prepare_rows(select_rows(fewer, kept), nullptr, {});

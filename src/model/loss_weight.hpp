@@ -1,0 +1,45 @@
+#pragma once
+// The loss weight C of linear methods.
+
+#include "margrove/point_loss_kind.hpp"
+#include "model/training_set.hpp"
+
+namespace margrove {
+
+/// C, which must be a number, or 1 / (2 lambda) if lambda is given.
+template <class Options>
+double loss_weight(const Options& options) {
+  if (options.lambda > 0) return 1 / (2 * options.lambda);
+  if constexpr (requires { options.C.value; }) {
+    return options.C.value.value();
+  } else {
+    return options.C;
+  }
+}
+
+/// The numbers k of a method.
+struct LossWeightRule {
+  double of_scaled_columns;
+  double of_other_rows;
+};
+/// Rows such as texts share few columns with each other: each has a score nearly of its own, and
+/// C |x|^2 must be about 1 lest it is learned by heart. Many rows share a few scaled columns.
+/// Logistic loss is small only where margins are large, and needs larger weights than hinge loss,
+/// which is 0 beyond a margin of 1.
+inline constexpr LossWeightRule kHingeWeight{30, 1};
+inline constexpr LossWeightRule kSquaredHingeWeight{10, 1};
+inline constexpr LossWeightRule kLogisticWeight{100, 10};
+/// Of methods whose scores are sums along paths, or whose losses compare labels.
+inline constexpr LossWeightRule kPathHingeWeight{10, 1};
+inline constexpr LossWeightRule kPathLogisticWeight{30, 10};
+
+inline LossWeightRule weight_of_hinge(PointLossKind loss) {
+  return loss == PointLossKind::hinge ? kHingeWeight : kSquaredHingeWeight;
+}
+
+/// k / (mean of |x_i|^2), to three digits, where rows count by their weights. At least 1 where
+/// columns are not scaled, because the longest ones may hide the others, and rows are no kernel
+/// features. O(nonzeros).
+double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule);
+
+}  // namespace margrove
