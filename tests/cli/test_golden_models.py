@@ -117,6 +117,11 @@ MODELS = {
         " --label-column kind embedded.jsonl",
         "embedded.jsonl",
     ),
+    "v10-nystroem": Golden("--method flat-svm --kernel-features nystroem:20 numbers", "numbers"),
+    "v10-fourier": Golden(
+        "--method nhsvm --hierarchy tree --kernel-features fourier:30 --kernel-gamma 0.5 train",
+        "short",
+    ),
     "v2-wide": Golden("--method flat-svm wide", "wide"),
     "v2-wide-kernels": Golden("--method average-mkl --widths 0.5,2 wide", "wide"),
 }  # fmt: skip
