@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**31 - 2**20  # a protocol buffer cannot be larger
 
 
+def _linear_parts(estimator: "Classifier") -> Any:
+    if estimator.model_.kernel_features is not None:
+        raise ValueError(
+            "to_onnx: the model has weights of kernel features (option kernel_features "
+            f"{estimator.model_.kernel_features[0]}), not of the columns of rows"
+        )
+    return estimator.model_.linear_parts
+
+
 def to_onnx(estimator: "Classifier") -> Any:
     """An onnx.ModelProto of a fitted linear model that gives each row one label.
 
@@ -27,12 +36,7 @@ def to_onnx(estimator: "Classifier") -> Any:
     except ImportError as error:
         raise ImportError("to_onnx needs the package onnx: pip install onnx") from error
 
-    if estimator.model_.kernel_features is not None:
-        raise ValueError(
-            "to_onnx: the model has weights of kernel features (option kernel_features "
-            f"{estimator.model_.kernel_features[0]}), not of the columns of rows"
-        )
-    weights, bias, edges, label_of_node, candidates, gives_best = estimator.model_.linear_parts
+    weights, bias, edges, label_of_node, candidates, gives_best = _linear_parts(estimator)
     if not gives_best:
         raise ValueError("to_onnx: the model gives label sets, but must give each row one label")
     if estimator.model_.preprocessing == "text-tfidf":
