@@ -439,6 +439,13 @@ void bind_model(nb::module_& m) {
                          model.records && !model.records->vector_widths.empty();
                      return has_vectors ? std::optional(model.records->vector_share) : std::nullopt;
                    })
+      .def_prop_ro("kernel_features",  // and their gamma
+                   [](const ModelParts& model) {
+                     using Features = std::optional<std::pair<std::string, double>>;
+                     if (!model.kernel_features) return Features();
+                     const KernelFeatures& made = *model.kernel_features;
+                     return Features({made.choice().to_text(), made.gamma});
+                   })
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) {
                      return model.preprocessing.keeps_rows() && !model.kernel_features;

@@ -97,24 +97,37 @@ struct TrainingInput {
   const ModelParts* start_weights = nullptr;
 };
 
-/// The kernel features that the input asks for, or those of the model that it continues.
+/// The kernel features that the input asks for, or those of the model that it continues, and the
+/// rows in them.
+struct KernelRows {
+  std::optional<KernelFeatures> features;
+  CsrMatrix X;
+};
+
 std::optional<KernelFeatures> kernel_features_of(const TrainingInput& input, const Method& method,
                                                  const OptionTable& table, const CsrView& X,
-                                                 std::optional<double> memory_limit,
-                                                 Executor& executor) {
+                                                 Executor& executor, RunControl& control) {
   if (input.start != nullptr && input.expect_all) return input.start->kernel_features;
   PreprocessingOptions asked;
   asked.kernel_features = KernelFeatures::Choice::parse(input.kernel_features);
   asked.kernel_gamma = input.kernel_gamma;
   validate(asked);
-  RunControl control;
-  control.limit_memory(1e9 * memory_limit.value_or(0));
   return fit_kernel_features(X, preprocessing_for(method, table, asked), "X", executor, &control);
+}
+
+KernelRows kernel_rows_of(const TrainingInput& input, const Method& method,
+                          const OptionTable& table, const CsrView& X, Executor& executor,
+                          RunControl& control) {
+  return prepared_in_time("X", &control, [&] {
+    KernelRows rows{kernel_features_of(input, method, table, X, executor, control), {}};
+    if (rows.features) rows.X = rows.features->apply(X, executor, &control);
+    return rows;
+  });
 }
 
 /// Prepares the input and calls use(method, run, data, preprocessing, executor) without the GIL.
 template <class Use>
-void with_training_set(const TrainingInput& input, int threads, std::optional<double> memory_limit,
+void with_training_set(const TrainingInput& input, int threads, RunControl& control,
                        const Use& use) {
   CsrView view = view_of(input.X);
   const Method& method = find_method(input.method);
@@ -147,11 +160,9 @@ void with_training_set(const TrainingInput& input, int threads, std::optional<do
   if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
   const std::vector<View> sources = views_of(input.views, view.num_columns());
   Executor executor(threads);
-  const std::optional<KernelFeatures> kernel_features =
-      kernel_features_of(input, method, run->options(), view, memory_limit, executor);
-  const CsrMatrix made =
-      kernel_features ? kernel_features->apply(view, executor, nullptr) : CsrMatrix();
-  if (kernel_features) view = made;
+  const KernelRows kernel_rows =
+      kernel_rows_of(input, method, run->options(), view, executor, control);
+  if (kernel_rows.features) view = kernel_rows.X;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
   data.records = input.records;
   data.label_names = rows.names;
@@ -161,7 +172,7 @@ void with_training_set(const TrainingInput& input, int threads, std::optional<do
                    : input.texts;
   if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
   data.views = sources;
-  if (kernel_features) data.kernel_features = &*kernel_features;
+  if (kernel_rows.features) data.kernel_features = &*kernel_rows.features;
   if (row_weights) data.row_weights = span_of(*row_weights);
   data.continuation = {.start = input.start != nullptr ? input.start->state.get() : nullptr,
                        .keep = input.keep_state};
@@ -187,27 +198,25 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  const Names& other_names, const std::string& kernel_features,
                  double kernel_gamma) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
+  RunControl control(std::ref(reporter),
+                     time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+  control.limit_memory(1e9 * memory_limit.value_or(0));
   std::optional<ModelParts> model;
-  with_training_set(
-      {method_name,  options,     X,          labels,     names,
-       hierarchy,    row_weights, views,      scale,      kernel_features,
-       kernel_gamma, records,     texts,      node_names, other_names,
-       unlabelled,   start,       keep_state, expect_all, start_weights},
-      threads, memory_limit,
-      [&](const Method& method, MethodRun& run, const TrainingSet& data,
-          const Preprocessing& preprocessing, Executor& executor) {
-        RunControl control(std::ref(reporter),
-                           time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-        if (calibration > 0) require_calibratable(run, data);
-        const Plan plan = plan_training(method, run, data, executor, control);
-        require_memory(plan, data, memory_limit.value_or(0));
-        model = reporter.train(
-            [&] { return train_model(method, run, plan, data, preprocessing, executor, control); });
-        if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
-          model->calibration =
-              calibrate_held_out(method, run, data, calibration, executor, control);
-        }
-      });
+  const TrainingInput input{method_name,  options,     X,          labels,     names,
+                            hierarchy,    row_weights, views,      scale,      kernel_features,
+                            kernel_gamma, records,     texts,      node_names, other_names,
+                            unlabelled,   start,       keep_state, expect_all, start_weights};
+  const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor) {
+    if (calibration > 0) require_calibratable(run, data);
+    const Plan plan = plan_training(method, run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = train_model(method, run, plan, data, preprocessing, executor, control);
+    if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
+      model->calibration = calibrate_held_out(method, run, data, calibration, executor, control);
+    }
+  };
+  reporter.train([&] { with_training_set(input, threads, control, use); });
   reporter.rethrow();
   return std::move(*model);
 }
@@ -222,17 +231,21 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const Preprocessing* texts, const Names& node_names, const std::string& unlabelled,
                  const Names& other_names, const std::string& kernel_features,
                  double kernel_gamma) {
-  with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale,
-       kernel_features, kernel_gamma, records, texts, node_names, other_names, unlabelled},
-      1, memory_limit,
-      [&](const Method& method, MethodRun& run, const TrainingSet& data,
-          const Preprocessing& preprocessing, Executor& executor) {
-        RunControl control;
-        const Plan plan = plan_training(method, run, data, executor, control);
-        require_memory(plan, data, memory_limit.value_or(0));
-        margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
-      });
+  Reporter reporter{nb::none()};
+  RunControl control(std::ref(reporter));
+  control.limit_memory(1e9 * memory_limit.value_or(0));
+  const TrainingInput input{method_name,  options,     X,     labels,     names,
+                            hierarchy,    row_weights, views, scale,      kernel_features,
+                            kernel_gamma, records,     texts, node_names, other_names,
+                            unlabelled};
+  const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor) {
+    const Plan plan = plan_training(method, run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
+  };
+  reporter.train([&] { with_training_set(input, 1, control, use); });
+  reporter.rethrow();
 }
 
 std::string shard_state(const ShardedTraining& training, std::size_t shard) {

@@ -447,6 +447,9 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         separator = SEPARATOR if selection is None else selection.separator
         if selection is not None:
             estimator.set_params(**parameters_of(selection), vector_share=model.vector_share)
+        if model.kernel_features is not None:
+            choice, gamma = model.kernel_features
+            estimator.set_params(kernel_features=choice, kernel_gamma=gamma)
         nodes = classes_of_names(model.labels)
         hierarchy = None
         if model.has_hierarchy:

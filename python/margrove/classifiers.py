@@ -136,7 +136,8 @@ class FlatSVC(Continued):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -322,7 +323,8 @@ class FlatLogisticRegression(Continued):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -520,7 +522,8 @@ class HSVC(Incremental):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -735,7 +738,8 @@ class NHSVC(Incremental):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -926,7 +930,8 @@ class SharedSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -1108,7 +1113,8 @@ class HRSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -1291,7 +1297,8 @@ class HRLogisticRegression(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -1463,7 +1470,8 @@ class TopDownSVC(Classifier):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     kernel_features : str, default "none"
         after all else, rows become N features whose inner products approximate the Gaussian kernel
         exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
@@ -1612,7 +1620,8 @@ class KernelRidgeClassifier(Unweighted):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1801,7 +1810,8 @@ class StructuredSVC(Structured):
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
-        or common where no column is large or all are of one scale
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None

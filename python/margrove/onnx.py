@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**31 - 2**20  # a protocol buffer cannot be larger
 
 
+def _linear_parts(estimator: "Classifier") -> Any:
+    if estimator.model_.kernel_features is not None:
+        raise ValueError(
+            "to_onnx: the model has weights of kernel features (option kernel_features "
+            f"{estimator.model_.kernel_features[0]}), not of the columns of rows"
+        )
+    return estimator.model_.linear_parts
+
+
 def to_onnx(estimator: "Classifier") -> Any:
     """An onnx.ModelProto of a fitted linear model that gives each row one label.
 
@@ -19,7 +28,7 @@ def to_onnx(estimator: "Classifier") -> Any:
     `scores`: float32, one column per class of classes_ as in `decision_function` (both columns also
     for two classes); `label`: the best class, int64 if all classes are integers, otherwise text.
     Weights are stored densely. Raises ValueError if they would not fit into a protocol buffer (2
-    GB), or if the model is not linear or does not give each row one label.
+    GB), or if the model is not linear in the columns of X or does not give each row one label.
     """
     try:
         import onnx
@@ -27,7 +36,7 @@ def to_onnx(estimator: "Classifier") -> Any:
     except ImportError as error:
         raise ImportError("to_onnx needs the package onnx: pip install onnx") from error
 
-    weights, bias, edges, label_of_node, candidates, gives_best = estimator.model_.linear_parts
+    weights, bias, edges, label_of_node, candidates, gives_best = _linear_parts(estimator)
     if not gives_best:
         raise ValueError("to_onnx: the model gives label sets, but must give each row one label")
     if estimator.model_.preprocessing == "text-tfidf":

@@ -8,8 +8,19 @@
 namespace margrove {
 
 template <class Scalar>
-BlockedCholeskyOf<Scalar>::BlockedCholeskyOf(Matrix A, Executor& executor, RunControl& control)
-    : L_(std::move(A)), control_(control) {
+void BlockedCholeskyOf<Scalar>::ask(Eigen::Index begin) const {
+  const bool proceeds =
+      stage_.empty()
+          ? control_.proceed()
+          : control_.proceed(
+                {.stage = stage_, .done = begin, .total = L_.rows(), .unit = Progress::Unit::rows});
+  if (!proceeds) throw OutOfTime{};
+}
+
+template <class Scalar>
+BlockedCholeskyOf<Scalar>::BlockedCholeskyOf(Matrix A, Executor& executor, RunControl& control,
+                                             std::string_view stage)
+    : L_(std::move(A)), control_(control), stage_(stage) {
   const Eigen::Index n = L_.rows();
   for (Eigen::Index k = 0; k < n && is_definite_; k += kBlock) {
     const Eigen::Index size = end_of(k) - k;
@@ -20,7 +31,7 @@ BlockedCholeskyOf<Scalar>::BlockedCholeskyOf(Matrix A, Executor& executor, RunCo
     // f(first row, number of rows) of the blocks below the corner.
     const auto for_blocks = [&](const auto& f) {
       executor.for_ranges(rest, kBlock, [&](std::size_t begin, std::size_t end, int) {
-        end_if_out_of_time(&control_);
+        ask(k);
         f(end_of(k) + static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(end - begin));
       });
     };
@@ -40,7 +51,7 @@ BlockedCholeskyOf<Scalar>::BlockedCholeskyOf(Matrix A, Executor& executor, RunCo
 template <class Scalar>
 void BlockedCholeskyOf<Scalar>::solve_lower(Eigen::Ref<Matrix> Y, Eigen::Index skipped) const {
   for (Eigen::Index k = skipped; k < L_.rows(); k = end_of(k)) {
-    end_if_out_of_time(&control_);
+    ask(skipped);
     const Eigen::Index size = end_of(k) - k;
     const Eigen::Index rest = L_.rows() - end_of(k);
     auto own = Y.middleRows(k - skipped, size);
@@ -54,8 +65,8 @@ void BlockedCholeskyOf<Scalar>::solve_in_place(Eigen::Ref<Matrix> Y) const {
   solve_lower(Y, 0);
   const Eigen::Index num_blocks = (L_.rows() + kBlock - 1) / kBlock;
   for (Eigen::Index block = num_blocks; block-- > 0;) {
-    end_if_out_of_time(&control_);
     const Eigen::Index k = block * kBlock;
+    ask(k);
     const Eigen::Index size = end_of(k) - k;
     const Eigen::Index rest = L_.rows() - end_of(k);
     auto own = Y.middleRows(k, size);

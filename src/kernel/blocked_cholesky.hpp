@@ -2,6 +2,7 @@
 // A dense Cholesky factorisation in blocks, between which a time limit or an interruption ends it.
 
 #include <Eigen/Core>
+#include <string_view>
 #include <vector>
 
 #include "margrove/control.hpp"
@@ -11,7 +12,8 @@ namespace margrove {
 
 /// The factor L of a symmetric matrix A = L L^T of n rows. Every function asks the control between
 /// blocks, of which each takes O(n) operations times the square of a constant, and throws
-/// OutOfTime. The same bits for any executor. Scalar is float or double.
+/// OutOfTime; with the name of a stage it reports there too. The same bits for any executor. Scalar
+/// is float or double.
 template <class Scalar>
 class BlockedCholeskyOf {
  public:
@@ -20,7 +22,7 @@ class BlockedCholeskyOf {
   static constexpr Eigen::Index kBlock = 128;
 
   /// Only the lower triangle of A is read. O(n^3).
-  BlockedCholeskyOf(Matrix A, Executor& executor, RunControl& control);
+  BlockedCholeskyOf(Matrix A, Executor& executor, RunControl& control, std::string_view stage = {});
   /// Whether A is positive definite in its type; otherwise there is no factor.
   bool is_definite() const { return is_definite_; }
   /// Y becomes A^-1 Y. O(n^2) for each column.
@@ -31,6 +33,8 @@ class BlockedCholeskyOf {
   std::vector<float> lower_inverse(Executor& executor) const;
 
  private:
+  /// Before the block of rows or columns that begins there.
+  void ask(Eigen::Index begin) const;
   Eigen::Index end_of(Eigen::Index begin) const { return std::min(begin + kBlock, L_.rows()); }
   /// visit(first, columns) for blocks of columns of L^-1 from column `first` on, without the rows
   /// above it, which are 0.
@@ -41,6 +45,7 @@ class BlockedCholeskyOf {
 
   Matrix L_;
   RunControl& control_;
+  std::string_view stage_;
   bool is_definite_ = true;
 };
 using BlockedCholesky = BlockedCholeskyOf<float>;

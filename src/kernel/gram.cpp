@@ -23,13 +23,14 @@ double distance(KernelType type, double quantity, const ViewRows& rows, std::siz
 
 /// Median over the pairs of at most kRowsForMedian evenly spaced rows; 1 if it is 0, so that
 /// constant columns give a kernel instead of an error.
-double median_distance(KernelType type, const ViewRows& rows) {
+double median_distance(KernelType type, const ViewRows& rows, RunControl* control) {
   const std::size_t count = std::min(rows.size(), kRowsForMedian);
   std::vector<double> distances;
   distances.reserve(count * count / 2);
   std::vector<float> scratch;
   double quantity = 0;
   for (std::size_t a = 0; a < count; ++a) {
+    end_if_out_of_time(control);
     for (std::size_t b = 0; b < a; ++b) {
       const std::size_t i = a * rows.size() / count;
       const std::size_t j = b * rows.size() / count;
@@ -234,7 +235,7 @@ float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
   return values(t)[(i - tile_t.row) * tile_t.num_columns + (j - tile_t.column)];
 }
 
-double median_distance(KernelType type, const CsrView& X) {
+double median_distance(KernelType type, const CsrView& X, RunControl* control) {
   const std::size_t count = std::min(X.num_rows(), kRowsForMedian);
   std::vector<std::uint32_t> chosen(count);
   for (std::size_t a = 0; a < count; ++a) {
@@ -242,7 +243,7 @@ double median_distance(KernelType type, const CsrView& X) {
   }
   CsrMatrix rows = select_rows(X, chosen);
   rows.set_num_columns(X.num_columns());
-  return median_distance(type, ViewRows(rows, {}, ViewRows::worth_dense(X, {})));
+  return median_distance(type, ViewRows(rows, {}, ViewRows::worth_dense(X, {})), control);
 }
 
 double pair_scratch_memory(const CsrView& X, int num_threads) {
@@ -296,7 +297,9 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
       rows.check(spec);
       if (spec.type == KernelType::given) check_given(spec, rows);
       if (!has_width(spec.type) || !spec.width_in_medians) continue;
-      if (!medians.contains(spec.type)) medians[spec.type] = median_distance(spec.type, rows);
+      if (!medians.contains(spec.type)) {
+        medians[spec.type] = median_distance(spec.type, rows, nullptr);
+      }
       spec.width *= medians[spec.type];
       spec.width_in_medians = false;
     }

@@ -43,8 +43,9 @@ class SymmetricMatrix {
 };
 
 /// The unit of the kernel's width on these rows: the median distance over the pairs of at most 1000
-/// evenly spaced rows, 1 if it is 0.
-double median_distance(KernelType type, const CsrView& X);
+/// evenly spaced rows, 1 if it is 0. Throws OutOfTime where `control`, which may be null, asks to
+/// end.
+double median_distance(KernelType type, const CsrView& X, RunControl* control = nullptr);
 
 /// The memory that gram_matrices() takes for rows of X as arrays, one per thread.
 double pair_scratch_memory(const CsrView& X, int num_threads);

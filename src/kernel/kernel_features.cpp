@@ -21,7 +21,13 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 1024;  // whose kernel values are in memory
+constexpr std::size_t kRowsAtOnce = 1024;  // at most, whose kernel values are in memory
+/// Enough for all threads, and for what is done once for rows that are done at once to be little.
+constexpr std::size_t kFewestAtOnce = 128;
+/// In multiplications, between two reports: about a tenth of a second of one thread.
+constexpr double kWorkAtOnce = 3e8;
+constexpr double kWorkOfFunction = 20;  // a cosine or a random number
+constexpr std::string_view kStage = "kernel features";
 /// Added to the diagonal of the landmarks' kernel matrix, which is 1: so much is lost of the
 /// kernel, and rounding of its values is enlarged by no more than the inverse root.
 constexpr double kJitter = 1e-5;
@@ -69,6 +75,28 @@ MARGROVE_MULTIVERSION void add_multiple(float factor, const float* values, std::
   for (std::size_t f = 0; f < size; ++f) sum[f] += factor * values[f];
 }
 
+/// f(begin, end) for blocks of [0, count), where each index takes so much work. Between them the
+/// control, which may be null, gets reports, and is asked: throws OutOfTime.
+template <class F>
+void in_blocks(std::size_t count, double work, Progress::Unit unit, RunControl* control,
+               const F& f) {
+  const auto at_once = static_cast<std::size_t>(
+      std::clamp(kWorkAtOnce / work, double{kFewestAtOnce}, double{kRowsAtOnce}));
+  for (std::size_t begin = 0; begin < count; begin += at_once) {
+    const Progress progress{.stage = kStage,
+                            .done = static_cast<std::int64_t>(begin),
+                            .total = static_cast<std::int64_t>(count),
+                            .unit = unit};
+    if (control != nullptr && !control->proceed(progress)) throw OutOfTime{};
+    f(begin, std::min(begin + at_once, count));
+  }
+}
+
+double nonzeros_of_row(const CsrView& X) {
+  return static_cast<double>(X.num_nonzeros()) /
+         static_cast<double>(std::max<std::size_t>(X.num_rows(), 1));
+}
+
 FittedKernel gaussian(double gamma) {
   FittedKernel kernel;
   kernel.spec.name = "of kernel features";
@@ -109,19 +137,19 @@ std::vector<float> inverse_factor_of(const CsrMatrix& landmarks, double gamma, E
   const auto size = static_cast<Eigen::Index>(landmarks.num_rows());
   const FittedKernel kernel = gaussian(gamma);
   Eigen::MatrixXd K(size, size);
-  for (std::size_t begin = 0; begin < landmarks.num_rows(); begin += kRowsAtOnce) {
-    end_if_out_of_time(&control);
-    const std::size_t end = std::min(begin + kRowsAtOnce, landmarks.num_rows());
-    const auto values =
-        cross_kernels(std::span(&kernel, 1), row_range(landmarks, begin, end), landmarks, executor);
-    const auto count = static_cast<Eigen::Index>(end - begin);
-    K.middleCols(static_cast<Eigen::Index>(begin), count) =
-        Eigen::Map<const Eigen::MatrixXf>(values[0].data(), size, count).cast<double>();
-  }
+  const double work = static_cast<double>(size) * (nonzeros_of_row(landmarks) + kWorkOfFunction);
+  in_blocks(landmarks.num_rows(), work, Progress::Unit::rows, &control,
+            [&](std::size_t begin, std::size_t end) {
+              const auto values = cross_kernels(
+                  std::span(&kernel, 1), row_range(landmarks, begin, end), landmarks, executor);
+              const auto count = static_cast<Eigen::Index>(end - begin);
+              K.middleCols(static_cast<Eigen::Index>(begin), count) =
+                  Eigen::Map<const Eigen::MatrixXf>(values[0].data(), size, count).cast<double>();
+            });
   for (double jitter = kJitter;; jitter *= kMoreJitter) {
     Eigen::MatrixXd regular = K;
     regular.diagonal().array() += jitter;
-    const BlockedCholeskyOf<double> factor(std::move(regular), executor, control);
+    const BlockedCholeskyOf<double> factor(std::move(regular), executor, control, kStage);
     if (factor.is_definite()) return factor.lower_inverse(executor);
     require(jitter < 1, "kernel features: distances of the rows are too large for numbers");
   }
@@ -150,7 +178,8 @@ void apply_nystroem(const KernelFeatures& features, const CsrView& X, std::span<
 /// The random numbers of the columns that some row has.
 class FourierDirections {
  public:
-  FourierDirections(const KernelFeatures& features, const CsrView& X, Executor& executor)
+  FourierDirections(const KernelFeatures& features, const CsrView& X, Executor& executor,
+                    RunControl* control)
       : size_(features.num_fourier), used_(X.columns().begin(), X.columns().end()), phases_(size_) {
     std::ranges::sort(used_);
     used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
@@ -161,12 +190,17 @@ class FourierDirections {
     }
     directions_.resize(used_.size() * size_);
     const double deviation = std::sqrt(2 * features.gamma);
-    executor.for_each(used_.size(), [&](std::size_t k, int) {
-      Random of_column(features.seed, std::uint64_t{used_[k]} + 1);
-      for (std::size_t f = 0; f < size_; ++f) {
-        directions_[k * size_ + f] = static_cast<float>(deviation * of_column.normal());
-      }
-    });
+    const double work = kWorkOfFunction * static_cast<double>(size_);
+    in_blocks(used_.size(), work, Progress::Unit::steps, control,
+              [&](std::size_t begin, std::size_t end) {
+                executor.for_each(end - begin, [&](std::size_t offset, int) {
+                  const std::size_t k = begin + offset;
+                  Random of_column(features.seed, std::uint64_t{used_[k]} + 1);
+                  for (std::size_t f = 0; f < size_; ++f) {
+                    directions_[k * size_ + f] = static_cast<float>(deviation * of_column.normal());
+                  }
+                });
+              });
   }
 
   /// x must be a row of X in the columns that training had.
@@ -223,7 +257,7 @@ KernelFeatures KernelFeatures::fit(const CsrView& X, const Choice& choice, doubl
   require(X.num_rows() > 0, "kernel features: the number of rows is 0, but must be > 0");
   KernelFeatures features;
   features.kind = choice.kind;
-  const double distance = gamma > 0 ? 0.0 : median_distance(KernelType::gaussian, X);
+  const double distance = gamma > 0 ? 0.0 : median_distance(KernelType::gaussian, X, control);
   features.gamma = gamma > 0 ? gamma : 1 / (2 * distance * distance);
   if (choice.kind == Kind::fourier) {
     features.seed = seed;
@@ -244,10 +278,11 @@ CsrMatrix KernelFeatures::apply(const CsrView& X, Executor& executor, RunControl
   const std::size_t num_rows = X.num_rows(), num_features = size();
   std::vector<float> values(num_rows * num_features);
   std::optional<FourierDirections> directions;
-  if (kind == Kind::fourier) directions.emplace(*this, X, executor);
-  for (std::size_t begin = 0; begin < num_rows; begin += kRowsAtOnce) {
-    end_if_out_of_time(control);
-    const std::size_t end = std::min(begin + kRowsAtOnce, num_rows);
+  if (kind == Kind::fourier) directions.emplace(*this, X, executor, control);
+  const auto factor = kind == Kind::nystroem ? static_cast<double>(num_features) / 2 : 0.0;
+  const double work =
+      static_cast<double>(num_features) * (nonzeros_of_row(X) + kWorkOfFunction + factor);
+  in_blocks(num_rows, work, Progress::Unit::rows, control, [&](std::size_t begin, std::size_t end) {
     const CsrMatrix rows = known_columns(X, begin, end, num_columns());
     const auto out = std::span(values).subspan(begin * num_features, (end - begin) * num_features);
     if (kind == Kind::nystroem) {
@@ -255,7 +290,7 @@ CsrMatrix KernelFeatures::apply(const CsrView& X, Executor& executor, RunControl
     } else {
       apply_fourier(*directions, num_features, rows, out, executor, control);
     }
-  }
+  });
   std::vector<std::int64_t> pointers(num_rows + 1);
   for (std::size_t i = 0; i <= num_rows; ++i) {
     pointers[i] = static_cast<std::int64_t>(i * num_features);

@@ -117,6 +117,11 @@ MODELS = {
         " --label-column kind embedded.jsonl",
         "embedded.jsonl",
     ),
+    "v10-nystroem": Golden("--method flat-svm --kernel-features nystroem:5 kernels", "kernels"),
+    "v10-fourier": Golden(
+        "--method nhsvm --hierarchy tree --kernel-features fourier:30 --kernel-gamma 0.5 train",
+        "short",
+    ),
     "v2-wide": Golden("--method flat-svm wide", "wide"),
     "v2-wide-kernels": Golden("--method average-mkl --widths 0.5,2 wide", "wide"),
 }  # fmt: skip
@@ -296,6 +301,8 @@ class GoldenModels(GoldenTest):
                 if golden.train.startswith("--method structured") and name != "v1-label-sets":
                     continue  # explain is for models that score labels
                 rows = [golden.rows, *golden.views.split(), "--row", "1"]
+                if "--kernel-features" in golden.train:
+                    rows += ["--features", "0"]
                 out, _ = self.run_program("explain", str(FOLDER / name), *rows)
                 self.assertTrue(out)
 

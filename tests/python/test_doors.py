@@ -254,6 +254,18 @@ KINDS = [
         in_cxx="views", wrong_in_files_only=True,
     ),
     Kind(
+        "kernel features", {"rows": svmlight(NUMBERS)},
+        ["--method", "flat-lr", "--kernel-features", "nystroem:4", "--kernel-gamma", "0.5"],
+        wrong="shoe 1:nan\n",
+        fit=lambda: FlatLogisticRegression(kernel_features="nystroem:4", kernel_gamma=0.5).fit(
+            NUMBERS, LABELS
+        ),
+        in_python=NUMBERS, wrong_in_python=[[np.nan, 0, 0]],
+        in_http=[{"features": dict(zip("123", row.tolist(), strict=True))} for row in NUMBERS],
+        wrong_in_http="shoe 1:nan", in_cxx="kernel-features",
+        has_not=("explain",),  # of features; the program has parts of nodes with --features 0
+    ),
+    Kind(
         "kernel values",
         {"rows": svmlight(KERNEL)}, ["--method", "spn-mkl", "--network", ONE_KERNEL],
         wrong="shoe 1:inf\n",

@@ -1,8 +1,10 @@
 """Estimators with kernel features."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +97,79 @@ def test_weights_are_not_those_of_columns() -> None:
         model.explain(X[:1])
     (explanation,) = model.explain(X[:1], num_features=0)
     assert explanation.label == model.predict(X[:1])[0]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_loaded_estimators_have_the_parameters(choice: str, tmp_path: Path) -> None:
+    X, y = rings(200, 1)
+    for given in (0.0, 0.5):
+        model = FlatSVC(seed=3, kernel_features=choice, kernel_gamma=given).fit(X, y)
+        model.save(tmp_path / "model")
+        read = load(tmp_path / "model")
+        assert read.kernel_features == choice
+        assert model.model_.kernel_features == (choice, read.kernel_gamma)
+        assert given in (0, read.kernel_gamma)
+        again = clone(read).fit(X, y)
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    FlatSVC().fit(X, y).save(tmp_path / "plain")
+    read = load(tmp_path / "plain")
+    assert (read.kernel_features, read.kernel_gamma) == ("none", 0.0)
+
+
+def test_fewer_rows_than_landmarks_are_all_landmarks(tmp_path: Path) -> None:
+    X, y = rings(30, 1)
+    FlatSVC(kernel_features="nystroem:60").fit(X, y).save(tmp_path / "model")
+    assert load(tmp_path / "model").kernel_features == "nystroem:30"
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_time_limit_ends_the_making_of_features(choice: str) -> None:
+    X, y = rings(200, 1)
+    message = "X: the time limit ended the preparation of the rows; nothing is trained"
+    with pytest.raises(TimeoutError, match=message):
+        FlatSVC(kernel_features=choice, time_limit_seconds=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_ctrl_c_ends_the_making_of_features(choice: str) -> None:
+    X, y = rings(200, 1)
+    stages = []
+
+    def press(*, stage: str, **_: Any) -> None:
+        stages.append(stage)
+        if len(stages) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        FlatSVC(kernel_features=choice, progress=press).fit(X, y)
+    assert stages == ["kernel features"] * 2
+
+
+def test_a_callback_that_says_no_ends_the_making_of_features() -> None:
+    X, y = rings(200, 1)
+    model = FlatSVC(kernel_features="nystroem:60", progress=lambda **_: False)
+    with pytest.raises(TimeoutError, match="an interruption ended the preparation of the rows"):
+        model.fit(X, y)
+
+
+def test_they_are_not_exported(tmp_path: Path) -> None:
+    X, y = rings(60, 1)
+    model = FlatSVC(kernel_features="fourier:20").fit(X, y)
+    has = r"the model has weights of kernel features \(option kernel_features fourier:20\)"
+    with pytest.raises(ValueError, match=f"to_onnx: {has}"):
+        model.to_onnx()
+    with pytest.raises(ValueError, match=f"export to LIBLINEAR: {has}"):
+        model.export_liblinear(tmp_path / "exported")
+
+
+def test_a_compressed_copy_keeps_them(tmp_path: Path) -> None:
+    X, y = rings(200, 1)
+    model = FlatSVC(C=10, scale="none", kernel_features="nystroem:60", kernel_gamma=1.0).fit(X, y)
+    smaller = model.compressed()
+    assert smaller.score(X, y) > 0.9
+    smaller.save(tmp_path / "smaller")
+    read = load(tmp_path / "smaller")
+    np.testing.assert_array_equal(read.decision_function(X), smaller.decision_function(X))
 
 
 def test_what_is_wrong_is_named() -> None:

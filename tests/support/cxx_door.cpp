@@ -1,7 +1,7 @@
 // What the C++ library answers, for tests/python/test_doors.py: only public headers are used.
 //
-//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, views, kernel,
-//                                               sentences or trees
+//   cxx_door train KIND ROWS MODEL [OTHER]      KIND: numbers, texts, records, vectors, views,
+//                                               kernel, kernel-features, sentences or trees
 //   cxx_door ACTION MODEL ROWS [OTHER]          predict, probabilities or explain, as JSON
 //
 // OTHER is the file of the view "other". An error of the library is printed as {"error": "..."}.
@@ -58,6 +58,11 @@ Model trained(const std::string& kind, const std::string& rows, const ViewFiles&
   if (kind == "sentences") return train_sentences(sentences_in(rows));
   if (kind == "trees") return train_sentences(trees_in(rows), {{"model", "dependency"}});
   if (kind == "numbers") return train(FlatLrOptions{}, {.rows = read_examples(rows)});
+  if (kind == "kernel-features") {
+    return train(
+        FlatLrOptions{},
+        {.rows = read_examples(rows), .kernel_features = "nystroem:4", .kernel_gamma = 0.5});
+  }
   if (kind == "texts") return train(FlatLrOptions{}, {.rows = read_text(rows)});
   if (kind == "kernel") {
     const std::string network =

@@ -215,5 +215,26 @@ TEST(KernelFeatures, end_where_the_control_asks) {
   EXPECT_THROW(fitted(X, "fourier:5").apply(X, Executor::serial(), &control), OutOfTime);
 }
 
+TEST(KernelFeatures, report_often_enough_for_an_interruption) {
+  const CsrMatrix X = random_rows(2000, 5, 3, 2).X;
+  for (const char* choice : {"nystroem:300", "fourier:300"}) {
+    const auto make = [&](int num_reports) {
+      int left = num_reports;
+      RunControl control([&](const Progress& progress) {
+        EXPECT_EQ(progress.stage, "kernel features");
+        EXPECT_LE(progress.done, progress.total);
+        return --left > 0;
+      });
+      KernelFeatures::fit(X, Choice::parse(choice), 1, 0, Executor::serial(), &control)
+          .apply(X, Executor::serial(), &control);
+      return num_reports - left;
+    };
+    const int all = make(1'000'000);
+    // In the factor, its inverse and the rows; or in the random numbers and the rows.
+    EXPECT_GE(all, choice[0] == 'n' ? 10 : 3);
+    for (int report = 1; report <= all; ++report) EXPECT_THROW(make(report), OutOfTime);
+  }
+}
+
 }  // namespace
 }  // namespace margrove

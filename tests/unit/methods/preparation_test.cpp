@@ -58,6 +58,26 @@ Examples records(std::size_t num_rows) {
   return raw;
 }
 
+Examples numbers(std::uint32_t num_rows) {
+  Examples raw;
+  raw.source = "numbers";
+  for (std::uint32_t i = 0; i < num_rows; ++i) {
+    raw.X.append_row(
+        std::vector<FeatureId>{0, 1},
+        std::vector<float>{static_cast<float>(i % 7) - 3, static_cast<float>(i % 5) - 2});
+    raw.labels.append(std::vector{raw.codec.add(i % 2 == 0 ? "x" : "y")});
+  }
+  return raw;
+}
+
+/// A gamma of 0 is that of the median distance.
+PreprocessingOptions with_features(const std::string& choice, double gamma) {
+  PreprocessingOptions options;
+  options.kernel_features = KernelFeatures::Choice::parse(choice);
+  options.kernel_gamma = gamma;
+  return options;
+}
+
 PreprocessingOptions of_texts() {
   PreprocessingOptions options;
   options.text = true;
@@ -76,6 +96,11 @@ std::vector<Case> cases() {
   all.push_back({many_labels(2 * kStep), {}, {}});
   all.push_back({records(kStep), {}, {}});
   all.push_back({records(kStep), {}, std::vector<double>(kStep, 2.0)});
+  for (const char* choice : {"nystroem:20", "nystroem:400", "fourier:30"}) {
+    for (const double gamma : {0.0, 1.0}) {
+      all.push_back({numbers(400), with_features(choice, gamma), {}});
+    }
+  }
   return all;
 }
 
