@@ -277,7 +277,12 @@ STOP_WORDS = (
 
 
 # Options of type text that are `auto` or a number.
-AUTOMATIC_NUMBERS = {"C": "float", "max_bans": "int", "search_tolerance": "float", "search_calls": "int"}
+AUTOMATIC_NUMBERS = {
+    "C": "float",
+    "max_bans": "int",
+    "search_tolerance": "float",
+    "search_calls": "int",
+}
 
 
 def declaration(option: tuple[str, str, str, str, str]) -> str:

@@ -24,7 +24,7 @@ inline constexpr const char* kCostMatrixHelp =
     "cost of the true label is 0";
 
 /// The loss weight C of a linear method. None stands for `auto`: k / (mean of |x_i|^2 over the
-/// training rows), for the number k of the method and of dense or sparse rows (docs/notation.md,
+/// training rows), for a number k of the method (docs/notation.md,
 /// "The default of C").
 struct LossWeight {
   std::optional<double> value;
@@ -40,8 +40,8 @@ struct LossWeight {
 };
 
 inline constexpr const char* kAutomaticLossWeightHelp =
-    "; auto: k / (mean of the training rows' squared norms), where k depends on the loss and on "
-    "whether rows are dense";
+    "; auto: k / (mean of the training rows' squared norms), where k depends on the "
+    "method, its loss, and whether columns are scaled";
 
 template <class Options>
 auto loss_weight_field() {

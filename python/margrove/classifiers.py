@@ -37,8 +37,10 @@ class FlatSVC(Continued):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -165,7 +167,7 @@ class FlatSVC(Continued):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -253,8 +255,10 @@ class FlatLogisticRegression(Continued):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -353,7 +357,7 @@ class FlatLogisticRegression(Continued):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -426,8 +430,10 @@ class HSVC(Incremental):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -551,7 +557,7 @@ class HSVC(Incremental):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -642,8 +648,10 @@ class NHSVC(Incremental):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -767,7 +775,7 @@ class NHSVC(Incremental):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -858,8 +866,10 @@ class SharedSVC(Classifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -956,7 +966,7 @@ class SharedSVC(Classifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -1030,8 +1040,10 @@ class HRSVC(Classifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1139,7 +1151,7 @@ class HRSVC(Classifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -1219,8 +1231,10 @@ class HRLogisticRegression(Classifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1324,7 +1338,7 @@ class HRLogisticRegression(Classifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -1400,8 +1414,10 @@ class TopDownSVC(Classifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), where k depends on the method, its loss, and
+        whether columns are scaled
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1496,7 +1512,7 @@ class TopDownSVC(Classifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -1584,9 +1600,12 @@ class KernelRidgeClassifier(Unweighted):
     tuning_rows : int, default 3000
         the width and the strengths are chosen on no more training rows than this [>= 2]
     max_rows : int, default 20000
-        refuse to train on more rows, whose kernel matrix would be too large [>= 2]
+        with more training rows, whose kernel matrix would be too large, regressions are sums over
+        the kernels of landmarks (Nystroem's method) [>= 2]
+    landmarks : int, default 3000
+        number of random training rows that are landmarks where rows are more than max_rows [>= 2]
     seed : int, default 0
-        seed of the choice of the tuning rows [>= 0]
+        seed of the choice of the tuning rows and of the landmarks [>= 0]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1645,6 +1664,7 @@ class KernelRidgeClassifier(Unweighted):
         sharing: float = 10.0,
         tuning_rows: int = 3000,
         max_rows: int = 20000,
+        landmarks: int = 3000,
         seed: int = 0,
         hierarchy: Any = None,
         text: Any = None,
@@ -1669,6 +1689,7 @@ class KernelRidgeClassifier(Unweighted):
         self.sharing = sharing
         self.tuning_rows = tuning_rows
         self.max_rows = max_rows
+        self.landmarks = landmarks
         self.seed = seed
         self.hierarchy = hierarchy
         self.text = text

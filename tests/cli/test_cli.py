@@ -625,7 +625,7 @@ class ExitCodes(CliTest):
             ("option text is given, but columns are selected",
              ["compare", "--text", "train", "m", "m", "--text-column", "t", "--label-column", "l"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
-            ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
+            ("option C is 0, but must be auto or > 0", [*start, "--C", "0", "train", "m"]),
             ("option class-weight (or sample_weight) gives the rows weights, but method "
              "average-mkl takes none; leave it out, or take a linear method such as flat-svm",
              ["train", "--method", "average-mkl", "--quiet", "--class-weight", "balanced",

@@ -141,10 +141,11 @@ def test_the_program_and_python_weigh_alike(tmp_path: Path, scale: str) -> None:
     ):
         subprocess.run(
             [PROGRAM, "train", "--method", "nhsvm", "--hierarchy", "edges", "--class-weight",
-             given, "--scale", scale, "--tolerance", "1e-6", "--quiet", "train", "model"],
+             given, "--scale", scale, "--C", "1", "--tolerance", "1e-6", "--quiet", "train",
+             "model"],
             cwd=tmp_path, check=True, capture_output=True,
         )  # fmt: skip
-        ours = NHSVC(hierarchy=EDGES, class_weight=of_class, scale=scale, tolerance=1e-6)
+        ours = NHSVC(hierarchy=EDGES, class_weight=of_class, scale=scale, C=1, tolerance=1e-6)
         np.testing.assert_allclose(
             load(tmp_path / "model").decision_function(X),
             ours.fit(X, y).decision_function(X),

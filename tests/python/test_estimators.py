@@ -357,7 +357,7 @@ def test_labels_keep_their_type() -> None:
 @pytest.mark.filterwarnings("error")
 def test_wrong_values_name_the_option() -> None:
     X, y = rows()
-    with pytest.raises(ValueError, match="option C is -1, but must be > 0"):
+    with pytest.raises(ValueError, match="option C is -1, but must be auto or > 0"):
         FlatSVC(C=-1).fit(X, y)
     with pytest.raises(ValueError, match="option loss is 'huge', but must be one of auto, hinge"):
         FlatSVC(loss="huge").fit(X, y)

@@ -168,8 +168,8 @@ TEST(LandmarkRidge, ends_at_a_limit_and_refuses_other_targets) {
   const CsrMatrix landmarks = select_rows(problem.X, every(4, 600));
   const std::vector<double> strengths(kColumns, 1.0);
   Executor executor(1);
-  RunControl ended([](const Progress&) { return false; });
-  ended.proceed();
+  RunControl ended;
+  ended.interrupt();
   EXPECT_THROW(fit_landmark_ridge(problem.kernels, problem.X, landmarks, problem.targets, strengths,
                                   executor, ended),
                OutOfTime);
