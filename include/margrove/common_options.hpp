@@ -23,9 +23,8 @@ inline constexpr const char* kCostMatrixHelp =
     "first line names the predicted labels, the first cell of every other line the true label; the "
     "cost of the true label is 0";
 
-/// The loss weight C of a linear method. None stands for `auto`: k / (mean of |x_i|^2 over the
-/// training rows), for a number k of the method (docs/notation.md,
-/// "The default of C").
+/// The loss weight C of a linear method. None stands for `auto`, which depends on the rows
+/// (docs/notation.md, "The default of C").
 struct LossWeight {
   std::optional<double> value;
 
@@ -40,8 +39,9 @@ struct LossWeight {
 };
 
 inline constexpr const char* kAutomaticLossWeightHelp =
-    "; auto: k / (mean of the training rows' squared norms), where k depends on the "
-    "method, its loss, and whether columns are scaled";
+    "; auto: k / (mean of the training rows' squared norms), or k / (number of columns) where "
+    "these "
+    "are scaled, for a k of the method and its loss";
 
 template <class Options>
 auto loss_weight_field() {

@@ -39,8 +39,8 @@ class FlatSVC(Continued):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -257,8 +257,8 @@ class FlatLogisticRegression(Continued):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -432,8 +432,8 @@ class HSVC(Incremental):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -650,8 +650,8 @@ class NHSVC(Incremental):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -868,8 +868,8 @@ class SharedSVC(Classifier):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1042,8 +1042,8 @@ class HRSVC(Classifier):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1233,8 +1233,8 @@ class HRLogisticRegression(Classifier):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1416,8 +1416,8 @@ class TopDownSVC(Classifier):
     ----------
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
-        (mean of the training rows' squared norms), where k depends on the method, its loss, and
-        whether columns are scaled
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0

@@ -348,9 +348,7 @@ CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
   return scaled;
 }
 
-bool has_scaled_columns(const CsrView& X, std::span<const double> row_weights) {
-  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  if (static_cast<double>(X.num_nonzeros()) <= 0.5 * area) return false;
+bool are_scaled_columns(const CsrView& X, std::span<const double> row_weights) {
   const ScaledRows rows(X, row_weights, {}, nullptr);
   return rows.is_dense() && ColumnSizes(rows).are_scaled();
 }

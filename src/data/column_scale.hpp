@@ -15,8 +15,9 @@ namespace margrove {
 CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
                         std::span<const double> spread, RunControl* control = nullptr);
 
-/// Whether the rows are dense and their columns have mean 0 and comparable sizes, as scaling makes
-/// them. `row_weights` (empty: all 1) count rows as repeated. O(nonzeros).
-bool has_scaled_columns(const CsrView& X, std::span<const double> row_weights);
+/// Whether the columns of dense rows have mean 0 and comparable sizes of about 1, so that
+/// `automatic` would leave them alone. `row_weights` (empty: all 1) count rows as repeated.
+/// O(nonzeros).
+bool are_scaled_columns(const CsrView& X, std::span<const double> row_weights);
 
 }  // namespace margrove

@@ -183,6 +183,7 @@ TrainingSet PreparedRows::training_set() const {
   if (terms.kind == Preprocessing::Kind::text_tfidf) set.texts = &terms;
   if (records) set.records = &*records;
   if (kernel_features) set.kernel_features = &*kernel_features;
+  set.columns_are_scaled = preprocessing.kind == Preprocessing::Kind::scale;
   set.source = source;
   set.warnings = warnings;
   return set;

@@ -28,16 +28,34 @@ void LossWeight::validate() const {
 
 }  // namespace detail
 
-double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
+namespace {
+
+double mean_squared_norm(const CsrView& X, std::span<const double> row_weights) {
   double squares = 0, rows = 0;
-  for (std::size_t i = 0; i < data.X.num_rows(); ++i) {
-    const double weight = data.row_weights.empty() ? 1 : data.row_weights[i];
-    squares += weight * squared_norm(data.X.row(i));
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const double weight = row_weights.empty() ? 1 : row_weights[i];
+    squares += weight * squared_norm(X.row(i));
     rows += weight;
   }
-  const bool is_scaled =
-      data.kernel_features != nullptr || has_scaled_columns(data.X, data.row_weights);
-  const double exact = (is_scaled ? rule.of_scaled_columns : rule.of_other_rows) * rows / squares;
+  return squares / rows;
+}
+
+/// Whether the rows are dense, and their columns have comparable sizes.
+bool has_scaled_columns(const TrainingSet& data) {
+  const double area = static_cast<double>(data.X.num_rows()) * data.X.num_columns();
+  if (static_cast<double>(data.X.num_nonzeros()) <= 0.5 * area) return false;
+  return data.columns_are_scaled || are_scaled_columns(data.X, data.row_weights);
+}
+
+}  // namespace
+
+double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
+  const bool is_scaled = has_scaled_columns(data);
+  double square = data.X.num_columns();  // mean |x_i|^2 if the deviation of each column is 1
+  if (!is_scaled) square = mean_squared_norm(data.X, data.row_weights);
+  const bool has_kernel_features = data.kernel_features != nullptr;
+  const double k = is_scaled || has_kernel_features ? rule.of_scaled_columns : rule.of_other_rows;
+  const double exact = k / square;
   if (!std::isfinite(exact) || exact <= 0 || (exact < 1 && !is_scaled)) return 1;
   // Rows of norm 1 have k, although their numbers are rounded.
   const double unit = std::pow(10, std::floor(std::log10(exact)) - 2);

@@ -37,9 +37,10 @@ inline LossWeightRule weight_of_hinge(PointLossKind loss) {
   return loss == PointLossKind::hinge ? kHingeWeight : kSquaredHingeWeight;
 }
 
-/// k / (mean of |x_i|^2), to three digits, where rows count by their weights. At least 1 where
-/// columns are not scaled, because the longest ones may hide the others, and rows are no kernel
-/// features. O(nonzeros).
+/// k / (mean of |x_i|^2), to three digits, where rows count by their weights; with scaled columns
+/// k / (number of columns), the same if each has a deviation of 1. At least 1 where columns are not
+/// scaled, because the longest ones may hide the others. Kernel features have the k of scaled
+/// columns. O(nonzeros).
 double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule);
 
 }  // namespace margrove

@@ -60,6 +60,7 @@ struct TrainingSet {
   const Preprocessing* texts = nullptr;      // of the texts whose terms are the first columns
   const RecordFeatures* records = nullptr;   // of the rows, if they were records
   const KernelFeatures* kernel_features = nullptr;  // of which X consists; null: none
+  bool columns_are_scaled = false;                  // by the preprocessing
   const StructuredExamples* examples = nullptr;     // instead of X and labels
   std::string source = "training data";             // for messages
   std::span<const std::string> warnings;  // of the rows, which begin those of the training

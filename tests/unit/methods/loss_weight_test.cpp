@@ -94,6 +94,10 @@ TEST(AutomaticLossWeight, of_scaled_columns_may_be_below_one) {
   EXPECT_NEAR(weight_of(centred(raw.X, 1)), 30.0 / 200, 0.01);
   EXPECT_EQ(weight_of(centred(raw.X, 1000)), 1);  // a column with a scale of its own
   EXPECT_EQ(weight_of(raw.X), 1);
+  TrainingSet data;
+  data.X = raw.X;
+  data.columns_are_scaled = true;
+  EXPECT_NEAR(automatic_loss_weight(data, {30, 2}), 30.0 / 200, 0.01);
 }
 
 TEST(AutomaticLossWeight, is_kept_in_the_model_as_a_number) {
