@@ -199,6 +199,7 @@ struct ShardedTraining::Data {
                     set.row_weights.size(), " values, but must have one for each of the ",
                     X.num_rows(), " rows");
     }
+    set.columns_are_scaled = preprocessing.kind == Preprocessing::Kind::scale;
     set.label_names = label_names;
     set.views = views;
     if (records) set.records = &*records;

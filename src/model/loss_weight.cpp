@@ -50,10 +50,10 @@ bool has_scaled_columns(const TrainingSet& data) {
 }  // namespace
 
 double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
-  const bool is_scaled = has_scaled_columns(data);
+  const bool has_kernel_features = data.kernel_features != nullptr;
+  const bool is_scaled = !has_kernel_features && has_scaled_columns(data);
   double square = data.X.num_columns();  // mean |x_i|^2 if the deviation of each column is 1
   if (!is_scaled) square = mean_squared_norm(data.X, data.row_weights);
-  const bool has_kernel_features = data.kernel_features != nullptr;
   const double k = is_scaled || has_kernel_features ? rule.of_scaled_columns : rule.of_other_rows;
   const double exact = k / square;
   if (!std::isfinite(exact) || exact <= 0 || (exact < 1 && !is_scaled)) return 1;

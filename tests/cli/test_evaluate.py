@@ -289,9 +289,9 @@ class CompareWithFlat(EvaluateTest):
         compare = ["compare", "--flat", "test", "tree-model", "flat-model"]
         self.assertEqual(self.run_program(*compare)[1], "")
         for options, found in [
-            (["--C", "10"], "C 5.01 and 10"),
+            (["--C", "10"], "C 3.33 and 10"),
             (["--bias", "0", "--seed", "7"], "bias 1 and 0, seed 0 and 7"),
-            (["--normalize", "--C", "5.01"], "preprocessing common and normalize"),
+            (["--normalize", "--C", "3.33"], "preprocessing common and normalize"),
         ]:
             self.run_program(
                 "train", "--method", "flat-svm", "--quiet", *options, "train", "flat-model"
