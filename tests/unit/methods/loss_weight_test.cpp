@@ -44,7 +44,7 @@ ModelParts fit(std::string_view name, const OptionValues& options, Examples raw,
   return train_model(method, *run, rows.training_set(), rows.preprocessing, executor, control);
 }
 
-std::string C_of(const ModelParts& model) {
+std::string strength_of(const ModelParts& model) {
   for (const auto& [name, value] : model.options) {
     if (name == "C") return value;
   }
@@ -107,11 +107,11 @@ TEST(AutomaticLossWeight, is_kept_in_the_model_as_a_number) {
     SCOPED_TRACE(method.name);
     const Examples raw = scaled(testing::noisy_rows({}), 0.1F);
     const ModelParts model = fit(method.name, {}, raw);
-    const std::string C = C_of(model);
+    const std::string C = strength_of(model);
     EXPECT_GT(std::stod(C), 5);
     const ModelParts same = fit(method.name, {{"C", C}}, raw);
     EXPECT_EQ(same.report.primal, model.report.primal);
-    EXPECT_EQ(C_of(same), C);
+    EXPECT_EQ(strength_of(same), C);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(AutomaticLossWeight, takes_weights_for_repetitions) {
     twice.labels.append(raw.labels[i / 2]);
   }
   const ModelParts weighted = fit("flat-lr", {}, raw, std::vector<double>(150, 2.0));
-  EXPECT_EQ(C_of(weighted), C_of(fit("flat-lr", {}, twice)));
+  EXPECT_EQ(strength_of(weighted), strength_of(fit("flat-lr", {}, twice)));
 }
 
 TEST(AutomaticLossWeight, gives_way_to_lambda_and_refuses_what_is_no_weight) {
