@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "data/column_scale.hpp"
 #include "data/token_features.hpp"
 #include "eval/held_out.hpp"
 #include "io/shards.hpp"
@@ -164,7 +165,7 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
       kernel_rows_of(input, method, run->options(), view, executor, control);
   if (kernel_rows.features) view = kernel_rows.X;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
-  data.columns_are_scaled = preprocessing.kind == Preprocessing::Kind::scale;
+  data.columns_are_scaled = centres_columns(preprocessing);
   data.records = input.records;
   data.label_names = rows.names;
   data.other_names = rows.other_names;

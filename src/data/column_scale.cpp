@@ -348,6 +348,12 @@ CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
   return scaled;
 }
 
+bool centres_columns(const Preprocessing& preprocessing) {
+  return preprocessing.kind == Preprocessing::Kind::scale &&
+         (preprocessing.column_scale == ColumnScale::standard ||
+          preprocessing.column_scale == ColumnScale::common);
+}
+
 bool are_scaled_columns(const CsrView& X, std::span<const double> row_weights) {
   const ScaledRows rows(X, row_weights, {}, nullptr);
   return rows.is_dense() && ColumnSizes(rows).are_scaled();

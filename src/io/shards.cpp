@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
+#include "data/column_scale.hpp"
 #include "io/label_pieces.hpp"
 #include "io/safetensors.hpp"
 #include "io/training_tensors.hpp"
@@ -199,7 +200,7 @@ struct ShardedTraining::Data {
                     set.row_weights.size(), " values, but must have one for each of the ",
                     X.num_rows(), " rows");
     }
-    set.columns_are_scaled = preprocessing.kind == Preprocessing::Kind::scale;
+    set.columns_are_scaled = centres_columns(preprocessing);
     set.label_names = label_names;
     set.views = views;
     if (records) set.records = &*records;

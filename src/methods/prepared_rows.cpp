@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "data/class_weight_reader.hpp"
+#include "data/column_scale.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "data/number_rows.hpp"
@@ -183,7 +184,7 @@ TrainingSet PreparedRows::training_set() const {
   if (terms.kind == Preprocessing::Kind::text_tfidf) set.texts = &terms;
   if (records) set.records = &*records;
   if (kernel_features) set.kernel_features = &*kernel_features;
-  set.columns_are_scaled = preprocessing.kind == Preprocessing::Kind::scale;
+  set.columns_are_scaled = centres_columns(preprocessing);
   set.source = source;
   set.warnings = warnings;
   return set;
