@@ -206,7 +206,8 @@ class Attempt:
             raise BrokenError(f"false gap: {'; '.join(verdict.faults)}")
 
     def is_moderate(self, model: Model) -> bool:
-        strength = float(model.option("C", "1") or "1")
+        penalty = float(model.option("lambda", "0") or "0")
+        strength = 1 / (2 * penalty) if penalty > 0 else float(model.option("C", "1") or "1")
         if not 1e-6 < strength < 1e4 or float(model.option("bias", "1") or "1") > 1e3:
             return False
         if not self.case.is_rows:

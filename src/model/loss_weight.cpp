@@ -4,6 +4,7 @@
 
 #include "base/automatic_number.hpp"
 #include "data/column_scale.hpp"
+#include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/common_options.hpp"
 #include "margrove/errors.hpp"
@@ -42,7 +43,8 @@ double mean_squared_norm(const CsrView& X, std::span<const double> row_weights) 
 
 /// Whether the rows are dense, and their columns have comparable sizes.
 bool has_scaled_columns(const TrainingSet& data) {
-  const double area = static_cast<double>(data.X.num_rows()) * data.X.num_columns();
+  const double area =
+      static_cast<double>(data.X.num_rows()) * static_cast<double>(num_used_columns(data.X));
   if (static_cast<double>(data.X.num_nonzeros()) <= 0.5 * area) return false;
   return data.columns_are_scaled || are_scaled_columns(data.X, data.row_weights);
 }
@@ -52,7 +54,8 @@ bool has_scaled_columns(const TrainingSet& data) {
 double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
   const bool has_kernel_features = data.kernel_features != nullptr;
   const bool is_scaled = !has_kernel_features && has_scaled_columns(data);
-  double square = data.X.num_columns();  // mean |x_i|^2 if the deviation of each column is 1
+  // The mean |x_i|^2 if the deviation of each column is 1.
+  auto square = static_cast<double>(num_used_columns(data.X));
   if (!is_scaled) square = mean_squared_norm(data.X, data.row_weights);
   const double k = is_scaled || has_kernel_features ? rule.of_scaled_columns : rule.of_other_rows;
   const double exact = k / square;
