@@ -94,9 +94,10 @@ TEST(ModelFile, keeps_kernel_features_bit_for_bit) {
   }
 }
 
+/// The error after `change` was made to the tensors of the file of a good model.
 template <class Change>
-std::string error_with_kernel_features(const std::string& choice, Change change) {
-  const std::string bytes = serialize_model(model_with_kernel_features(choice));
+std::string error_after(const ModelParts& model, Change change) {
+  const std::string bytes = serialize_model(model);
   TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
   change(tensors);
   try {
@@ -105,6 +106,16 @@ std::string error_with_kernel_features(const std::string& choice, Change change)
     return error.what();
   }
   return "nothing was thrown";
+}
+
+template <class Change>
+std::string error_after(Change change) {
+  return error_after(small_model(), change);
+}
+
+template <class Change>
+std::string error_with_kernel_features(const std::string& choice, Change change) {
+  return error_after(model_with_kernel_features(choice), change);
 }
 
 TEST(ModelFile, kernel_features_that_do_not_fit_are_refused) {
@@ -217,20 +228,6 @@ TEST(ModelFile, every_changed_byte_gives_a_model_that_works_or_model_file_error)
     }
   }
   EXPECT_GT(refused, bytes.size());  // the header alone is most of such a small file
-}
-
-/// The error after `change` was made to the tensors of a good file.
-template <class Change>
-std::string error_after(Change change) {
-  const std::string bytes = serialize_model(small_model());
-  TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
-  change(tensors);
-  try {
-    parse(serialize_safetensors(tensors));
-  } catch (const ModelFileError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(ModelFile, every_way_to_be_wrong_is_named_with_the_path) {
