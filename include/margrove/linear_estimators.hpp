@@ -31,8 +31,8 @@ auto decision_fields() {
           "labels of a row from its scores: the best one (argmax); those above zero; those above "
           "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
           "best ones (rcut); those "
-          "above a threshold predicted from the row's scores (instance); auto: instance where "
-          "training rows have several labels, otherwise argmax"),
+          "above a threshold predicted from the row's scores (instance); auto: the better one "
+          "of instance and threshold where training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
             "folds of the cross-validation whose scores tune threshold, scut, rcut and instance; "
             "they and the training itself share a time limit evenly"),

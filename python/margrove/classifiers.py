@@ -54,9 +54,9 @@ class FlatSVC(Continued):
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
-        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
-        | scut | rcut | instance]
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -272,9 +272,9 @@ class FlatLogisticRegression(Continued):
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
-        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
-        | scut | rcut | instance]
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -1057,9 +1057,9 @@ class HRSVC(Classifier):
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
-        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
-        | scut | rcut | instance]
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -1248,9 +1248,9 @@ class HRLogisticRegression(Classifier):
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
-        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
-        | scut | rcut | instance]
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -1431,9 +1431,9 @@ class TopDownSVC(Classifier):
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
-        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
-        | scut | rcut | instance]
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]

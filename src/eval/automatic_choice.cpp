@@ -60,7 +60,6 @@ class Search {
     choice_.left_out = std::move(candidates.left_out);
     for (CandidateRun& each : candidates.all) {
       states_.emplace_back().candidate = std::move(each);
-      states_.back().strengths = states_.back().candidate.strengths;
     }
     const TrialStages stages = stages_for(facts);
     choice_.num_rows = raw_.num_rows();
@@ -70,7 +69,7 @@ class Search {
     all_rows_ = {facts.num_rows, facts.num_labels};
     runner_.set_metric(choice_.metric);
     begin_stage(stages.all.back());
-    leave_out_for_memory();
+    plan_candidates();
     add_scales();
     count_planned_trials();
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
@@ -211,7 +210,8 @@ class Search {
     }
   }
 
-  void leave_out_for_memory() {
+  /// Leaves out what does not fit into memory; C is tried around the default for these rows.
+  void plan_candidates() {
     std::vector<State> kept;
     for (State& state : states_) {
       const CandidateRun& candidate = state.candidate;
@@ -221,9 +221,10 @@ class Search {
       }
       std::string obstacle;
       try {
-        const MemoryEstimate memory =
-            runner_.memory_on_all_rows(find_method(candidate.method), candidate.options, control_);
-        obstacle = memory_obstacle(memory, memory_limit_);
+        const TrialRunner::Outlook outlook =
+            runner_.outlook(find_method(candidate.method), candidate.options, control_);
+        obstacle = memory_obstacle(outlook.memory, memory_limit_);
+        if (outlook.C) state.strengths = strengths_around(*outlook.C);
       } catch (const OutOfTime&) {
         obstacle.clear();  // the search ends at once
       } catch (const Error& error) {

@@ -1,15 +1,18 @@
 #include "eval/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "margrove/errors.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 namespace {
 
-// It keeps the kernel of all pairs of rows.
-constexpr std::size_t kMaxRowsOfKernelSvm = 20'000;
+// Above so many rows, its default, kernel ridge regression takes landmarks, and no kernel machine
+// is tried.
+constexpr std::size_t kMaxRowsOfKernelMatrix = 20'000;
 constexpr std::size_t kMaxLabelsOfKernelSvm = 200;
 
 /// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
@@ -35,8 +38,8 @@ std::string of_few_rows_with_single_labels(const DataFacts& facts) {
   if (facts.num_labels > kMaxLabelsOfKernelSvm) {
     return concat("it is tried for up to ", kMaxLabelsOfKernelSvm, " labels");
   }
-  if (facts.num_rows <= kMaxRowsOfKernelSvm) return {};
-  return concat("it is tried for up to ", kMaxRowsOfKernelSvm, " rows");
+  if (facts.num_rows <= kMaxRowsOfKernelMatrix) return {};
+  return concat("it is tried for up to ", kMaxRowsOfKernelMatrix, " rows");
 }
 
 struct Registered {
@@ -45,23 +48,21 @@ struct Registered {
 };
 
 const std::vector<Registered>& registry() {
-  const std::vector<std::size_t> of_hinge{6, 4, 8};      // 1, 0.1, 10
-  const std::vector<std::size_t> of_logistic{8, 6, 10};  // 10, 1, 100
   const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
   const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
   static const std::vector<Registered> all{
-      {{"flat-svm", squared, of_hinge, {}}, none},
-      {{"flat-svm", hinge, of_hinge, {}}, none},
-      {{"flat-lr", {}, of_logistic, {}}, none},
-      {{"flat-svm", {{"multiclass", "crammer-singer"}}, of_hinge, {}}, of_single_labels},
-      {{"top-down-svm", squared, of_hinge, {{{"beam", "4"}}}}, of_trees},
-      {{"hr-svm", squared, of_hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
-      {{"hr-svm", hinge, of_hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
-      {{"hr-lr", {}, of_logistic, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
-      {{"nhsvm", {}, of_hinge, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
-      {{"hsvm", {}, of_hinge, {}}, of_hierarchies},
-      {{"kernel-ridge", {}, {}, {}, 2, 0}, none},
-      {{"average-mkl", {}, of_logistic, {}, 2, 0}, of_few_rows_with_single_labels},
+      {{"flat-svm", squared, {}}, none},
+      {{"flat-svm", hinge, {}}, none},
+      {{"flat-lr", {}, {}}, none},
+      {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
+      {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
+      {{"hr-svm", squared, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"nhsvm", {}, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
+      {{"hsvm", {}, {}}, of_hierarchies},
+      {{"kernel-ridge", {}, {}, 2, 0, kMaxRowsOfKernelMatrix}, none},
+      {{"average-mkl", {}, {}, 2, 0}, of_few_rows_with_single_labels},
   };
   return all;
 }
@@ -76,6 +77,21 @@ std::string of_unlabelled_rows(const CandidateRun& candidate, const DataFacts& f
 }
 
 }  // namespace
+
+std::vector<std::size_t> strengths_around(double C) {
+  constexpr std::size_t kTenfold = 2;  // places
+  std::size_t nearest = 0;
+  const auto distance = [&](std::size_t place) {
+    return std::abs(std::log(C / detail::parse_number("C", kStrengths[place])));
+  };
+  for (std::size_t place = 1; place < kStrengths.size(); ++place) {
+    if (distance(place) < distance(nearest)) nearest = place;
+  }
+  std::vector<std::size_t> places{nearest};
+  if (nearest >= kTenfold) places.push_back(nearest - kTenfold);
+  if (nearest + kTenfold < kStrengths.size()) places.push_back(nearest + kTenfold);
+  return places;
+}
 
 std::string named_with_options(const std::string& method, const OptionValues& options) {
   std::string text = method;

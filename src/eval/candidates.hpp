@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +15,20 @@ namespace margrove {
 /// The values of C that a search may try, ascending.
 inline constexpr std::array<std::string_view, 13> kStrengths{
     "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "300", "1000"};
+/// The values to try first, as places in kStrengths: that next to C, a method's default, and those
+/// a tenth of it and ten times it, where there are such.
+std::vector<std::size_t> strengths_around(double C);
 
 /// A method with some of its options fixed.
 struct CandidateRun {
   std::string method;
   OptionValues options;
-  std::vector<std::size_t> strengths;  // places in kStrengths in the order of trials; empty: no C
   /// Further options, each tried in addition to `options` where the candidate does well.
   std::vector<OptionValues> variants;
   /// Its time grows with these powers of the rows and of the labels.
   double growth_in_rows = 1, growth_in_labels = 1;
+  /// Above so many rows it grows in proportion to them.
+  std::size_t rows_of_growth = std::numeric_limits<std::size_t>::max();
 
   /// "flat-svm --loss squared-hinge".
   std::string name() const;

@@ -19,7 +19,10 @@ double TrialCost::expected(const CandidateRun& candidate, TrialSize size) const 
     };
     return std::pow(at_least_one(to) / at_least_one(from), power);
   };
-  return seconds_ * growth(size_.rows, size.rows, candidate.growth_in_rows) *
+  const auto below = [&](std::size_t rows) { return std::min(rows, candidate.rows_of_growth); };
+  const auto above = [&](std::size_t rows) { return std::max(rows, candidate.rows_of_growth); };
+  return seconds_ * growth(below(size_.rows), below(size.rows), candidate.growth_in_rows) *
+         growth(above(size_.rows), above(size.rows), 1) *
          growth(size_.labels, size.labels, candidate.growth_in_labels);
 }
 

@@ -20,7 +20,7 @@ class TrialCost {
   void add(TrialSize size, double seconds);
   /// Whether there was a trial.
   bool is_known() const { return size_.rows > 0; }
-  /// In proportion to the powers of rows and labels that the candidate names; 0 if not known.
+  /// By the growth that the candidate names; 0 if not known.
   double expected(const CandidateRun& candidate, TrialSize size) const;
 
  private:

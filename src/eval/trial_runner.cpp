@@ -90,14 +90,20 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
   return TrialOutcome{std::move(metric), std::move(*model)};
 }
 
-MemoryEstimate TrialRunner::memory_on_all_rows(const Method& method, const OptionValues& values,
-                                               RunControl& control) {
+TrialRunner::Outlook TrialRunner::outlook(const Method& method, const OptionValues& values,
+                                          RunControl& control) {
   const TrialSetting own = setting(method, values);
   const TrialSplit& split = splits_for(own, control).front();
   const Plan plan =
       plan_training(method, *own.run, split.training.training_set(), executor_, control);
-  return plan.memory.times(static_cast<double>(raw_.num_rows()) /
-                           static_cast<double>(std::max<std::size_t>(num_training_rows(), 1)));
+  Outlook found;
+  found.memory =
+      plan.memory.times(static_cast<double>(raw_.num_rows()) /
+                        static_cast<double>(std::max<std::size_t>(num_training_rows(), 1)));
+  for (const auto& [name, value] : option_values(own.run->options(), plan)) {
+    if (name == "C") found.C = detail::parse_number(name, value);
+  }
+  return found;
 }
 
 }  // namespace margrove

@@ -63,9 +63,12 @@ class TrialRunner {
   /// Nothing if `share` ended it. Throws what train_model() throws.
   std::optional<TrialOutcome> run(const Method& method, const OptionValues& values,
                                   RunControl& share);
-  /// The estimate for training on all rows, in proportion to that on the rows of a split.
-  MemoryEstimate memory_on_all_rows(const Method& method, const OptionValues& values,
-                                    RunControl& control);
+  /// What is decided before training, of all rows as far as the rows of a split tell.
+  struct Outlook {
+    MemoryEstimate memory;    // in proportion to that on the rows of a split
+    std::optional<double> C;  // of methods with this option: the default for these rows
+  };
+  Outlook outlook(const Method& method, const OptionValues& values, RunControl& control);
 
  private:
   TrialSetting setting(const Method& method, const OptionValues& values) const {

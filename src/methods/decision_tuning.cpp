@@ -227,8 +227,9 @@ RcutDecision tune_rcut(const HeldOutScores& scores) {
   return best;
 }
 
-InstanceDecision tune_instance(const HeldOutScores& scores) {
-  InstanceDecision decision;
+TunedInstance tune_instance(const HeldOutScores& scores) {
+  TunedInstance tuned;
+  InstanceDecision& decision = tuned.decision;
   decision.at_least_one = scores.at_least_one;
   std::vector<std::size_t> rows;
   std::size_t width = 0;
@@ -237,7 +238,7 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
     if (size > 0) rows.push_back(i);
     width = std::max(width, std::min(size, kMaxSortedScores));
   }
-  if (rows.empty()) return decision;
+  if (rows.empty()) return tuned;
   const double common =
       tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights).threshold;
   std::vector<double> features, targets, weights;
@@ -260,7 +261,16 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
   const TunedThreshold cut =
       tune_threshold(margins, scores.truth, scores.at_least_one, scores.weights);
   decision.intercept = fit.intercept + cut.threshold;
-  return decision;
+  tuned.micro_f1 = cut.micro_f1;
+  return tuned;
+}
+
+Decision tune_automatic(const HeldOutScores& scores) {
+  TunedInstance instance = tune_instance(scores);
+  const TunedThreshold common =
+      tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights);
+  if (instance.micro_f1 >= common.micro_f1) return std::move(instance.decision);
+  return ThresholdDecision{{common.threshold}, scores.at_least_one};
 }
 
 // All rules ---------------------------------------------------------------------------------------
@@ -272,7 +282,7 @@ bool needs_scores(DecisionKind rule) {
 }
 
 DecisionKind rule_of(const DecisionOptions& options, const LabelSets& sets) {
-  return options.resolved(sets, DecisionKind::instance);
+  return options.resolved(sets, DecisionKind::automatic);
 }
 
 std::size_t largest_set(const LabelSets& sets) {
@@ -293,10 +303,11 @@ std::size_t num_ranked(const LabelSets& sets) {
 /// `scores` may be empty if !needs_scores(rule).
 Decision tune(DecisionKind rule, const HeldOutScores& scores) {
   switch (rule) {
-    case DecisionKind::automatic:  // does not occur: rule_of() replaced it
-    case DecisionKind::offset:     // does not occur: no choice of these methods
+    case DecisionKind::offset:  // does not occur: no choice of these methods
     case DecisionKind::argmax:
       break;
+    case DecisionKind::automatic:
+      return tune_automatic(scores);
     case DecisionKind::zero:
       return ThresholdDecision{{0.0F}, scores.at_least_one};
     case DecisionKind::threshold:
@@ -309,7 +320,7 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
     case DecisionKind::rcut:
       return tune_rcut(scores);
     case DecisionKind::instance:
-      return tune_instance(scores);
+      return tune_instance(scores).decision;
   }
   return ArgmaxDecision{};
 }
@@ -328,7 +339,7 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   // the threshold, a sorted copy, and the regression on the best scores of each row.
   fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
   tuning.add("scores of the cross-validation", 8 * 8 * ranked * rows);
-  if (rule == DecisionKind::instance) {
+  if (rule == DecisionKind::instance || rule == DecisionKind::automatic) {
     tuning.add("regression of thresholds",
                3 * 8 * std::min<double>(kMaxSortedScores, ranked) * rows);
   }

@@ -36,9 +36,9 @@ using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<st
 /// The decision that `options` name. If it needs tuning, it is tuned on the scores of a
 /// cross-validation over X that is stratified by the rows' first labels. Rows count with their
 /// weights (row_weights; empty: all 1). `automatic` is argmax if every row has one label, otherwise
-/// instance. `sets` has nodes, and label_of_node gives the predictor's label of each. With fewer
-/// than two rows nothing is tuned, and every label with a score > 0 is chosen. Under a time limit,
-/// each fold and the training that follows get equal shares of the time left.
+/// tune_automatic(). `sets` has nodes, and label_of_node gives the predictor's label of each. With
+/// fewer than two rows nothing is tuned, and every label with a score > 0 is chosen. Under a time
+/// limit, each fold and the training that follows get equal shares of the time left.
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const double> row_weights, std::span<const LabelId> label_of_node,
                         const FitRows& fit, Executor& executor, RunControl& control);
@@ -76,6 +76,14 @@ RcutDecision tune_rcut(const HeldOutScores& scores);
 /// regression predicts the threshold with the row's best F1 (a midpoint of two scores) from the
 /// row's 32 best scores; its strength has the least leave-one-out error. The intercept is then
 /// moved to the maximum of micro-F1 under the leave-one-out thresholds. O(rows * 32^2).
-InstanceDecision tune_instance(const HeldOutScores& scores);
+struct TunedInstance {
+  InstanceDecision decision;
+  double micro_f1 = 0;  // under the leave-one-out thresholds
+};
+TunedInstance tune_instance(const HeldOutScores& scores);
+
+/// Of tune_threshold() and tune_instance() the one with the better micro-F1, and tune_instance() of
+/// equal ones.
+Decision tune_automatic(const HeldOutScores& scores);
 
 }  // namespace margrove

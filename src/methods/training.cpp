@@ -157,12 +157,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;
-  model.options = option_values(run.options());
-  for (auto& [name, value] : model.options) {
-    for (const auto& [settled, text] : plan.settled_options) {
-      if (name == settled) value = text;
-    }
-  }
+  model.options = option_values(run.options(), plan);
   model.labels = data.codec != nullptr ? *data.codec : data.examples->codec();
   const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
   model.has_hierarchy = data.hierarchy != nullptr;

@@ -85,4 +85,14 @@ OptionValues option_values(const OptionTable& table) {
   return values;
 }
 
+OptionValues option_values(const OptionTable& table, const Plan& plan) {
+  OptionValues values = option_values(table);
+  for (auto& [name, value] : values) {
+    for (const auto& [settled, text] : plan.settled_options) {
+      if (name == settled) value = text;
+    }
+  }
+  return values;
+}
+
 }  // namespace margrove

@@ -200,11 +200,6 @@ TEST(Candidates, have_options_that_their_methods_take) {
       for (const OptionValues& variant : variants) {
         OptionValues values = candidate.options;
         values.insert(values.end(), variant.begin(), variant.end());
-        for (const std::size_t strength : candidate.strengths) {
-          OptionValues with_strength = values;
-          with_strength.emplace_back("C", std::string(kStrengths.at(strength)));
-          EXPECT_NO_THROW(trial_setting(find_method(candidate.method), with_strength, {}, 1));
-        }
         EXPECT_NO_THROW(trial_setting(find_method(candidate.method), values, {}, 1));
       }
     }
@@ -229,6 +224,15 @@ TEST(Candidates, are_left_out_with_the_reason) {
   EXPECT_THAT(of_kept, Contains(Field(&LeftOut::reason, "it takes no rows without a label")));
   EXPECT_THAT(candidates_for({.num_rows = 20'000, .num_labels = 200}).left_out,
               Not(Contains(Field(&LeftOut::reason, HasSubstr("it is tried for up to")))));
+}
+
+TEST(Candidates, begin_with_the_value_of_C_next_to_the_default) {
+  using Places = std::vector<std::size_t>;
+  EXPECT_EQ(strengths_around(1), (Places{6, 4, 8}));
+  EXPECT_EQ(strengths_around(0.034), (Places{3, 1, 5}));
+  EXPECT_EQ(strengths_around(0.06), (Places{4, 2, 6}));
+  EXPECT_EQ(strengths_around(1e-7), (Places{0, 2}));
+  EXPECT_EQ(strengths_around(1e9), (Places{12, 10}));
 }
 
 TEST(Candidates, follow_from_the_data) {
@@ -301,6 +305,24 @@ TEST(TrialCost, grows_with_the_powers_of_the_candidate) {
   EXPECT_DOUBLE_EQ(cost.expected(linear, {400, 20}), 10);
 }
 
+TEST(TrialCost, grows_with_the_rows_alone_where_a_kernel_has_landmarks) {
+  CandidateRun kernel;
+  kernel.growth_in_rows = 2;
+  kernel.growth_in_labels = 0;
+  kernel.rows_of_growth = 200;
+  TrialCost cost;
+  cost.add({100, 10}, 3);
+  EXPECT_DOUBLE_EQ(cost.expected(kernel, {200, 10}), 3 * 4);
+  EXPECT_DOUBLE_EQ(cost.expected(kernel, {600, 10}), 3 * 4 * 3);
+  cost.add({400, 10}, 5);
+  EXPECT_DOUBLE_EQ(cost.expected(kernel, {600, 10}), 7.5);
+  for (const CandidateRun& each : candidates_for({.num_rows = 9, .num_labels = 2}).all) {
+    if (each.method != "kernel-ridge") continue;
+    EXPECT_EQ(concat(each.rows_of_growth),
+              find_method(each.method).start()->options().get("max_rows"));
+  }
+}
+
 TEST(TrialSplits, are_folds_where_rows_are_few_or_labels_rare) {
   LabelSets few, rare;
   for (std::uint32_t i = 0; i < 40; ++i) few.append(std::vector<LabelId>{i % 3});
@@ -344,6 +366,28 @@ TEST(TrialRunner, measures_what_evaluate_says_of_the_model) {
   }
 }
 
+TEST(TrialRunner, knows_the_default_of_C_before_training) {
+  const Examples raw = leaf_rows(120, 0.6);
+  const PreprocessingOptions preprocessing;
+  Executor executor(1);
+  RunControl control;
+  TrialRunner runner(raw, nullptr, preprocessing, 1, executor);
+  const std::vector<Split> split{stratified_hold_out(raw.labels, 0.3, 1)};
+  runner.begin_stage(split);
+  runner.set_metric("accuracy");
+  for (const char* method : {"flat-svm", "flat-lr"}) {
+    const auto outlook = runner.outlook(find_method(method), {}, control);
+    const auto outcome = runner.run(find_method(method), {}, control);
+    const OptionValues& options = outcome->model.options;
+    const auto C = std::ranges::find(options, "C", &std::pair<std::string, std::string>::first);
+    ASSERT_TRUE(outlook.C);
+    EXPECT_EQ(*outlook.C, detail::parse_number("C", C->second));
+  }
+  EXPECT_EQ(runner.outlook(find_method("flat-svm"), {{"C", "0.5"}}, control).C, 0.5);
+  EXPECT_EQ(runner.outlook(find_method("average-mkl"), {}, control).C, 1);
+  EXPECT_EQ(runner.outlook(find_method("kernel-ridge"), {}, control).C, std::nullopt);
+}
+
 TEST(TrialRunner, takes_the_mean_of_metrics_of_scores_over_folds) {
   const Examples raw = leaf_rows(90, 0.8);
   const std::vector<Split> folds = trial_splits(raw.labels, 1);
@@ -385,7 +429,7 @@ TEST(AutomaticChoice, takes_a_kernel_where_no_linear_method_can_tell_the_labels)
   EXPECT_THAT(reason_of(choice), HasSubstr("standard error of"));
 }
 
-/// The label is the sign of a column that is a thousandth of the others.
+/// The label is the sign of a column that is a ten-thousandth of the others.
 Examples small_column(std::size_t num_rows) {
   Random random(6);
   Examples raw;
@@ -396,7 +440,7 @@ Examples small_column(std::size_t num_rows) {
     const auto label = static_cast<LabelId>(random.below(2));
     const float sign = label == 0 ? 1.0F : -1.0F;
     raw.X.append_row(std::vector<FeatureId>{0, 1, 2},
-                     std::vector<float>{1e-3F * (sign + noise(random, 0.2)), noise(random, 0.5),
+                     std::vector<float>{1e-4F * (sign + noise(random, 0.2)), noise(random, 0.5),
                                         noise(random, 0.5)});
     raw.labels.append(std::vector<LabelId>{label});
   }

@@ -190,7 +190,7 @@ TEST(TuneInstance, learns_thresholds_that_move_with_the_rows_scores) {
   const Rows rows = shifted_rows(300, 0.1);
   HeldOutScores scores = held_out(rows.scores, rows.truth);
   scores.at_least_one = true;
-  const double of_instance = micro_f1_of(tune_instance(scores), rows.scores, rows.truth);
+  const double of_instance = micro_f1_of(tune_instance(scores).decision, rows.scores, rows.truth);
   const double common = tune_threshold(scores.ranked, scores.truth, true).micro_f1;
   EXPECT_GT(of_instance, 0.97);
   EXPECT_LT(common, 0.85);
@@ -202,7 +202,7 @@ TEST(TuneInstance, rows_without_labels_are_learned_to_get_none) {
     rows.truth[i].clear();
     rows.scores[i] = {-3, -3.1F, -3.2F, -3.3F, -3.4F};
   }
-  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth));
+  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth)).decision;
   std::vector<LabelId> chosen;
   rule.choose({rows.scores[0]}, chosen);
   EXPECT_TRUE(chosen.empty());
@@ -224,7 +224,7 @@ TEST(TuneInstance, rows_with_all_labels_or_none_are_cut_far_from_their_scores) {
     rows.truth.push_back(set);
     rows.scores.push_back(scores);
   }
-  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth));
+  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth)).decision;
   std::vector<LabelId> chosen;
   const std::vector<float> all{0.9F, 0.8F}, none{-0.8F, -0.9F};
   rule.choose({all}, chosen);
@@ -239,7 +239,35 @@ TEST(TuneInstance, without_any_score_nothing_is_learned) {
   scores.ranked.pointers = {0, 0};
   scores.truth.append({});
   scores.num_labels = 2;
-  EXPECT_TRUE(tune_instance(scores).coefficients.empty());
+  EXPECT_TRUE(tune_instance(scores).decision.coefficients.empty());
+}
+
+TEST(TuneAutomatic, takes_the_better_rule_on_held_out_rows) {
+  const Rows moving = shifted_rows(300, 0.1);
+  const Decision of_moving = tune_automatic(held_out(moving.scores, moving.truth));
+  EXPECT_TRUE(std::holds_alternative<InstanceDecision>(of_moving.rule));
+
+  // One threshold is right, but the best thresholds of rows depend on chance: each row has a few
+  // scores on either side of 0.
+  Random random(4);
+  Rows common;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 12; ++l) {
+      scores.push_back(static_cast<float>(random.normal()));
+      if (scores.back() > 0 || random.below(5) == 0) set.push_back(l);
+    }
+    common.scores.push_back(scores);
+    common.truth.push_back(set);
+  }
+  const HeldOutScores scores = held_out(common.scores, common.truth);
+  const Decision of_common = tune_automatic(scores);
+  const auto* rule = std::get_if<ThresholdDecision>(&of_common.rule);
+  ASSERT_NE(rule, nullptr);
+  const TunedThreshold best = tune_threshold(scores.ranked, scores.truth, false);
+  EXPECT_THAT(rule->thresholds, ElementsAre(best.threshold));
+  EXPECT_LT(tune_instance(scores).micro_f1, best.micro_f1);
 }
 
 // The table ---------------------------------------------------------------------------------------
