@@ -177,7 +177,7 @@ void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads)
   const LabelSets truth = sets_of(labels);
   const nb::gil_scoped_release released;
   Executor executor(threads);
-  model.calibration = fit_calibration(model.rows(), view, truth, executor);
+  model.calibration = fit_calibration(model.rows(), model.hierarchy, view, truth, executor);
 }
 
 CsrMatrix copy_of(const CsrView& X) {
@@ -215,11 +215,11 @@ std::string report_page(const ModelParts& model, const Csr& X, const Sets& label
                      executor);
 }
 
-/// None or (temperature, rows, error, error at temperature 1).
+/// None or (temperature, rows, error, error without calibration, shift).
 nb::object calibration_of(const ModelParts& model) {
   if (!model.calibration) return nb::none();
   const Calibration& c = *model.calibration;
-  return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
+  return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before, c.shift);
 }
 
 /// Whether each label may be answered: those of the training rows and, of linear models, those that

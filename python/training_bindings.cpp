@@ -210,7 +210,6 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                             unlabelled,   start,       keep_state, expect_all, start_weights};
   const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor) {
-    if (calibration > 0) require_calibratable(run, data);
     const Plan plan = plan_training(method, run, data, executor, control);
     require_memory(plan, data, memory_limit.value_or(0));
     model = train_model(method, run, plan, data, preprocessing, executor, control);

@@ -194,8 +194,8 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     ),
     (
         "calibration: float = 0.0",
-        "share of the rows that is held out to fit the temperature of probabilities, which trains "
-        "twice; 0: none",
+        "share of the rows that is held out to fit the temperature of probabilities, and where "
+        "rows have several labels a shift, which trains twice; 0: none",
     ),
     (
         'scale: str = "auto"',

@@ -19,24 +19,29 @@ from margrove.hierarchy import Hierarchy
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Temperature scaling: probabilities are softmax(score / temperature)."""
+    """Probabilities are softmax(score / temperature).
+
+    Where rows have several labels, that of each label is 1 / (1 + exp(-z)) with z = score /
+    temperature + shift; scores of kernel ridge regression, which are estimates p, are first
+    log(p / (1 - p)).
+    """
 
     temperature: float
     num_rows: int
-    error: float  # expected calibration error, each half with the temperature of the other half
-    error_before: float  # with temperature 1
+    # Expected calibration error of the most probable label, each half with the temperature and the
+    # shift of the other half.
+    error: float
+    error_before: float  # with temperature 1, without shift
+    shift: float = 0.0
 
 
 def _gives_probabilities(estimator: "Probabilistic") -> bool:
     if hasattr(estimator, "model_") and estimator._form not in ("single", "paths"):
-        if estimator.model_.gives_probabilities:
-            return True
-        raise AttributeError(
-            f"this {type(estimator).__name__} gives no probabilities: its rows have several "
-            "labels, of which FlatLogisticRegression, HRLogisticRegression and "
-            "KernelRidgeClassifier give probabilities"
-        )
-    if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
+        gives_some = estimator.model_.gives_probabilities
+    else:
+        is_calibrated = estimator.calibration > 0 or estimator.calibration_ is not None
+        gives_some = estimator._logistic or is_calibrated
+    if gives_some:
         return True
     raise AttributeError(
         f"this {type(estimator).__name__} gives no probabilities: set calibration to the share of "
@@ -84,7 +89,8 @@ class Probabilistic:
         return None if found is None else Calibration(*found)
 
     def calibrate(self, X: Any, y: Any = None) -> "Probabilistic":
-        """Fits the temperature on rows that `fit` did not see; `calibration_` has the errors."""
+        """Fits the temperature, and the shift where rows have several labels, on rows that `fit`
+        did not see; `calibration_` has them and the errors."""
         check_is_fitted(self)
         rows, sets = self._sets_of(X, y)
         self.model_.calibrate(rows, sets, self.threads)
@@ -94,8 +100,8 @@ class Probabilistic:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probabilities, one column per class.
 
-        They sum to one, unless rows have several labels: logistic regression then gives each label
-        a probability of its own, and kernel ridge regression that of the label or one below it.
+        They sum to one, unless rows have several labels: each label then has a probability of its
+        own, and kernel ridge regression gives that of the label or one below it.
         """
         rows = self._rows(X)
         return self.model_.probabilities(rows, False, self.threads)[:, self._label_of_class]
@@ -105,9 +111,9 @@ class Probabilistic:
         """The probability that the label is the node or below it, one column per node of `nodes_`.
 
         On a tree, the probabilities of the nodes at a depth and of the labels above it sum to one.
-        Of rows with several labels, the probability that some label is the node or below it: with
-        logistic regression where labels are independent of each other given the row, with kernel
-        ridge regression its estimate for the node. It is never larger than that of a parent.
+        Of rows with several labels, the probability that some label is the node or below it, where
+        labels are independent of each other given the row; with kernel ridge regression its
+        estimate for the node. It is never larger than that of a parent.
         """
         rows = self._rows(X)
         return self.model_.probabilities(rows, True, self.threads)

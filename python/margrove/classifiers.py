@@ -133,8 +133,8 @@ class FlatSVC(Continued):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -322,8 +322,8 @@ class FlatLogisticRegression(Continued):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -523,8 +523,8 @@ class HSVC(Incremental):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -741,8 +741,8 @@ class NHSVC(Incremental):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -935,8 +935,8 @@ class SharedSVC(Classifier):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -1120,8 +1120,8 @@ class HRSVC(Classifier):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -1306,8 +1306,8 @@ class HRLogisticRegression(Classifier):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -1481,8 +1481,8 @@ class TopDownSVC(Classifier):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -1634,8 +1634,8 @@ class KernelRidgeClassifier(Unweighted):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
@@ -1826,8 +1826,8 @@ class StructuredSVC(Structured):
         keep: the empty set, so that labels are sets whatever their sizes, where the method can
         learn it
     calibration : float, default 0.0
-        share of the rows that is held out to fit the temperature of probabilities, which trains
-        twice; 0: none
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,

@@ -110,7 +110,6 @@ class Training {
         std::move(data_.rows), hierarchy(), preprocessing_for(method, run.options(), preprocessing),
         data_.row_weights, &control_, executor_);
     const TrainingSet set = prepared.training_set();
-    if (data_.calibration > 0) require_calibratable(run, set);
     const Plan plan = plan_training(method, run, set, executor_, control_);
     require_memory(plan, set, memory_limit());
     auto model = std::make_unique<ModelParts>(

@@ -22,8 +22,8 @@ class Train final : public Command {
     arguments_.declare(app, arguments);
     app.add_option(
            "--calibration", calibration_,
-           "share of the rows that is held out to fit the temperature of probabilities, which "
-           "trains twice; 0: none")
+           "share of the rows that is held out to fit the temperature of probabilities, and of label "
+           "sets a shift, which trains twice; 0: none")
         ->type_name("SHARE")
         ->group("Probabilities (kept in the model)")
         ->capture_default_str()
@@ -121,7 +121,6 @@ class Train final : public Command {
                                                terms.preprocessing, {}, &control.run(), executor);
     TrainingSet data = prepared.training_set();
     data.start = start_ ? &*start_ : nullptr;
-    if (calibration_ > 0) require_calibratable(run, data);
     open_checkpoint(run, data, prepared.preprocessing, control);
     ModelParts model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
                                           prepared.preprocessing, executor, control);

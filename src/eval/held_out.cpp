@@ -9,16 +9,6 @@ constexpr std::uint64_t kSplitSeed = 0;
 
 }  // namespace
 
-void require_calibratable(MethodRun& run, const TrainingSet& data) {
-  const OptionTable& options = run.options();
-  const bool asks_for_best_label = options.has("decision") && options.get("decision") == "argmax";
-  require<InvalidOption>(
-      data.labels == nullptr || data.labels->single_label() || asks_for_best_label,
-      "option calibration is given, but rows of ", data.source,
-      " have several labels, or option unlabelled is keep, so that the model gives label sets, "
-      "which have no calibration");
-}
-
 Calibration calibrate_held_out(const Method& method, MethodRun& run, const TrainingSet& data,
                                double fraction, Executor& executor, RunControl& control) {
   require(data.labels != nullptr, "calibration: ", data.source,
@@ -37,8 +27,8 @@ Calibration calibrate_held_out(const Method& method, MethodRun& run, const Train
   part.continuation = {};  // an earlier run has seen the rows that are held out
   const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);
-  return fit_calibration(model.rows(), held_out, select_rows(*data.labels, split.validation),
-                         executor);
+  return fit_calibration(model.rows(), model.hierarchy, held_out,
+                         select_rows(*data.labels, split.validation), executor);
 }
 
 }  // namespace margrove

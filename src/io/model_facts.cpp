@@ -132,6 +132,7 @@ std::vector<Fact> model_facts(const ModelParts& model) {
   add_if_known("relative gap", report.relative_gap);
   if (model.calibration) {
     add_if_known("temperature", model.calibration->temperature);
+    if (!model.rows().gives_one_label()) add_if_known("shift", model.calibration->shift);
     facts.push_back({"calibration rows", concat(model.calibration->num_rows)});
     add_if_known("calibration error", model.calibration->error);
     add_if_known("calibration error at temperature 1", model.calibration->error_before);

@@ -56,8 +56,15 @@ FitReport load_report(const TensorMap& tensors) {
 
 // Calibration ------------------------------------------------------------------------------------
 
-void save_calibration(TensorMap& out, const Calibration& calibration) {
+/// Models of label sets have a shift, too.
+bool has_shift(const ModelParts& model) {
+  return model.calibration && !model.rows().gives_one_label();
+}
+
+void save_calibration(TensorMap& out, const ModelParts& model) {
+  const Calibration& calibration = *model.calibration;
   out.put_number("calibration.temperature", calibration.temperature);
+  if (has_shift(model)) out.put_number("calibration.shift", calibration.shift);
   out.put_text("calibration.num_rows", concat(calibration.num_rows));
   out.put_number("calibration.error", calibration.error);
   out.put_number("calibration.error_before", calibration.error_before);
@@ -69,6 +76,9 @@ std::optional<Calibration> load_calibration(const TensorMap& tensors) {
   calibration.temperature = tensors.number("calibration.temperature");
   tensors.check(calibration.temperature > 0, "metadata calibration.temperature is ",
                 calibration.temperature, ", but must be > 0");
+  if (tensors.has_text("calibration.shift")) {
+    calibration.shift = tensors.number("calibration.shift");
+  }
   calibration.num_rows = static_cast<std::int64_t>(
       tensors.whole_number("calibration.num_rows", std::numeric_limits<std::uint32_t>::max()));
   calibration.error = tensors.number("calibration.error");
@@ -95,7 +105,7 @@ TensorMap to_tensors(const ModelParts& model) {
   save_views(out, model.views);
   if (model.token_keys) out.put_strings("token_keys", *model.token_keys);
   save_report(out, model.report);
-  if (model.calibration) save_calibration(out, *model.calibration);
+  if (model.calibration) save_calibration(out, model);
   model.predictor->save(out);
   return out;
 }
@@ -174,7 +184,7 @@ std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
   const bool has_vectors = model.records && !model.records->vector_widths.empty();
-  if (model.kernel_features) return 10;
+  if (model.kernel_features || has_shift(model)) return 10;
   if (texts.cuts_by(TextTerms::WordRule::scripts) || has_vectors) return 9;
   if (texts.vectors.width() > 0) return 8;
   if (!texts.terms.stem.is_none()) return 7;

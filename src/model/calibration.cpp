@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "hierarchy/graph_operations.hpp"
 
@@ -102,6 +103,230 @@ double error_at(const RowPredictor& predictor, const CsrView& X,
       reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins));
 }
 
+Calibration fit_one_of_all(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
+                           Executor& executor) {
+  const std::vector<Observation> all = observations_of(predictor, X, truth, executor);
+  require(all.size() >= 2, "calibration: ", all.size(),
+          " held-out rows have one label that the model knows, but at least 2 must");
+  std::array<std::vector<Observation>, 2> halves;
+  for (std::size_t k = 0; k < all.size(); ++k) halves[k % 2].push_back(all[k]);
+  const std::array temperatures{fit_temperature(predictor, X, halves[0], executor),
+                                fit_temperature(predictor, X, halves[1], executor)};
+  Calibration fitted;
+  fitted.num_rows = static_cast<std::int64_t>(all.size());
+  fitted.temperature = fit_temperature(predictor, X, all, executor);
+  fitted.error =
+      error_at(predictor, X, all, executor, [&](std::size_t k) { return temperatures[1 - k % 2]; });
+  fitted.error_before = error_at(predictor, X, all, executor, [](std::size_t) { return 1.0; });
+  return fitted;
+}
+
+// Label sets --------------------------------------------------------------------------------------
+
+/// No estimate is certain.
+double uncertain_estimate(float score) {
+  constexpr double kLeast = 1e-6;
+  return std::clamp(static_cast<double>(score), kLeast, 1 - kLeast);
+}
+
+/// The log odds of a label or node by a rule other than one_of_all.
+double log_odds(const ProbabilityRule& rule, float score) {
+  auto z = static_cast<double>(score);
+  if (rule.form == ProbabilityRule::Form::node_estimate) {
+    const double p = uncertain_estimate(score);
+    z = std::log(p / (1 - p));
+  }
+  return z / rule.temperature + rule.shift;
+}
+
+double probability_at(double log_odds) { return 1 / (1 + std::exp(-log_odds)); }
+
+double log_of_one_plus_exp(double z) {
+  return z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+}
+
+/// The sets with the ancestors of their labels; without labels that the graph does not have.
+LabelSets with_ancestors(const LabelSets& sets, const LabelGraph& graph) {
+  const ListedAncestors ancestors(graph);
+  LabelSets closed;
+  std::vector<NodeId> scratch;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    std::vector<LabelId> all;
+    for (const LabelId label : sets[i]) {
+      if (label >= graph.num_nodes()) continue;
+      const auto above = ancestors.of(graph, label, scratch);
+      all.insert(all.end(), above.begin(), above.end());
+    }
+    std::ranges::sort(all);
+    const auto repeated = std::ranges::unique(all);
+    all.erase(repeated.begin(), repeated.end());
+    closed.append(all);
+  }
+  return closed;
+}
+
+/// Fits the factor a = 1 / T and the shift b by Newton's method: the minimum of
+///   sum over pairs of row and label  log(1 + exp(z)) - y z,   z = a s + b,
+/// where s are the log odds without calibration, and y is (n + 1) / (n + 2) for the n pairs whose
+/// label the row has and 1 / (m + 2) for the m others, so that the minimum is finite (Platt 1999).
+class LabelSetFit {
+ public:
+  LabelSetFit(const RowPredictor& predictor, const LabelGraph& hierarchy, const CsrView& X,
+              const LabelSets& truth, Executor& executor)
+      : predictor_(predictor),
+        X_(X),
+        truth_(predictor.estimates_nodes() ? with_ancestors(truth, hierarchy) : truth),
+        executor_(executor),
+        form_(predictor.estimates_nodes() ? ProbabilityRule::Form::node_estimate
+                                          : ProbabilityRule::Form::independent),
+        is_leaf_(predictor.num_labels(), true) {
+    for (NodeId n = 0; predictor.estimates_nodes() && n < hierarchy.num_nodes(); ++n) {
+      is_leaf_[n] = hierarchy.is_leaf(n);
+    }
+  }
+
+  Calibration fit() const {
+    std::vector<std::uint32_t> all(X_.num_rows());
+    std::iota(all.begin(), all.end(), 0U);
+    require(all.size() >= 2, "calibration: there are ", all.size(),
+            " held-out rows, but must be at least 2");
+    std::array<std::vector<std::uint32_t>, 2> halves;
+    for (const std::uint32_t i : all) halves[i % 2].push_back(i);
+    const std::array rules{fitted(halves[0]), fitted(halves[1])};
+    const ProbabilityRule of_all = fitted(all);
+    Calibration calibration;
+    calibration.temperature = of_all.temperature;
+    calibration.shift = of_all.shift;
+    calibration.num_rows = static_cast<std::int64_t>(all.size());
+    calibration.error = error_at([&](std::size_t i) { return rules[1 - i % 2]; });
+    calibration.error_before = error_at([&](std::size_t) { return ProbabilityRule{form_}; });
+    return calibration;
+  }
+
+ private:
+  /// Of the negative log-likelihood.
+  struct Sums {
+    double value = 0, by_a = 0, by_b = 0, by_aa = 0, by_ab = 0, by_bb = 0;
+    void add(const Sums& other) {
+      value += other.value;
+      by_a += other.by_a;
+      by_b += other.by_b;
+      by_aa += other.by_aa;
+      by_ab += other.by_ab;
+      by_bb += other.by_bb;
+    }
+  };
+  struct Targets {
+    double present = 1, absent = 0;
+  };
+  using Rows = std::span<const std::uint32_t>;
+
+  bool has(std::size_t row, std::size_t label) const {
+    const auto set = truth_[row];
+    return std::binary_search(set.begin(), set.end(), static_cast<LabelId>(label));
+  }
+
+  template <class Use>
+  void for_rows(Rows rows, const Use& use) const {
+    for_scores_of(
+        predictor_, X_, rows.size(), executor_, [&](std::size_t k) { return rows[k]; },
+        [&](std::size_t k, std::span<const float> scores, NoScratch) { use(k, scores); });
+  }
+
+  Targets targets_of(Rows rows) const {
+    std::vector<std::array<double, 2>> counts(rows.size());
+    for_rows(rows, [&](std::size_t k, std::span<const float> scores) {
+      for (std::size_t l = 0; l < scores.size(); ++l) {
+        if (std::isfinite(scores[l])) ++counts[k][has(rows[k], l) ? 1 : 0];
+      }
+    });
+    double absent = 0, present = 0;
+    for (const auto& [without, with] : counts) {
+      absent += without;
+      present += with;
+    }
+    return {(present + 1) / (present + 2), 1 / (absent + 2)};
+  }
+
+  Sums sums_at(double a, double b, Rows rows, Targets targets) const {
+    std::vector<Sums> parts(rows.size());
+    for_rows(rows, [&](std::size_t k, std::span<const float> scores) {
+      Sums& sums = parts[k];
+      for (std::size_t l = 0; l < scores.size(); ++l) {
+        if (!std::isfinite(scores[l])) continue;
+        const double s = log_odds({form_}, scores[l]), z = a * s + b;
+        const double y = has(rows[k], l) ? targets.present : targets.absent;
+        const double p = probability_at(z), slope = p - y, curve = p * (1 - p);
+        sums.value += log_of_one_plus_exp(z) - y * z;
+        sums.by_a += slope * s;
+        sums.by_b += slope;
+        sums.by_aa += curve * s * s;
+        sums.by_ab += curve * s;
+        sums.by_bb += curve;
+      }
+    });
+    Sums all;
+    for (const Sums& part : parts) all.add(part);
+    return all;
+  }
+
+  /// The scores keep their order: a is not below kLeastFactor.
+  ProbabilityRule fitted(Rows rows) const {
+    constexpr double kLeastFactor = 1e-4, kTolerance = 1e-9, kJitter = 1e-10;
+    const Targets targets = targets_of(rows);
+    double a = 1, b = 0;
+    Sums at = sums_at(a, b, rows, targets);
+    for (int step = 0; step < kMaxSteps; ++step) {
+      const double aa = at.by_aa * (1 + kJitter) + kJitter, bb = at.by_bb * (1 + kJitter) + kJitter;
+      const double determinant = aa * bb - at.by_ab * at.by_ab;
+      double of_a = -(bb * at.by_a - at.by_ab * at.by_b) / determinant;
+      double of_b = -(aa * at.by_b - at.by_ab * at.by_a) / determinant;
+      if (a <= kLeastFactor && of_a < 0) {
+        of_a = 0;
+        of_b = -at.by_b / bb;
+      }
+      const double decrease = -(at.by_a * of_a + at.by_b * of_b);  // of the linear model
+      if (!(decrease > kTolerance * at.value)) break;
+      double length = of_a < 0 ? std::min(1.0, (a - kLeastFactor) / -of_a) : 1.0;
+      Sums next;
+      for (int halving = 0; halving < kMaxSteps; ++halving, length /= 2) {
+        next = sums_at(a + length * of_a, b + length * of_b, rows, targets);
+        if (next.value <= at.value - 1e-4 * length * decrease) break;
+      }
+      if (!(next.value < at.value)) break;
+      a = std::max(kLeastFactor, a + length * of_a);
+      b += length * of_b;
+      at = next;
+    }
+    return {form_, 1 / a, b};
+  }
+
+  template <class RuleOf>
+  double error_at(const RuleOf& rule_of) const {
+    std::vector<double> confidences(X_.num_rows());
+    std::vector<char> right(X_.num_rows());
+    std::vector<std::uint32_t> all(X_.num_rows());
+    std::iota(all.begin(), all.end(), 0U);
+    for_rows(all, [&](std::size_t i, std::span<const float> scores) {
+      std::size_t best = 0;
+      for (std::size_t l = 1; l < scores.size(); ++l) {
+        if (is_leaf_[l] && (!is_leaf_[best] || scores[l] > scores[best])) best = l;
+      }
+      confidences[i] = probability_at(log_odds(rule_of(i), scores[best]));
+      right[i] = static_cast<char>(has(i, best));
+    });
+    return expected_calibration_error(
+        reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins));
+  }
+
+  const RowPredictor& predictor_;
+  const CsrView& X_;
+  LabelSets truth_;
+  Executor& executor_;
+  ProbabilityRule::Form form_;
+  std::vector<bool> is_leaf_;  // or scores are of labels
+};
+
 }  // namespace
 
 LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t label, double b) {
@@ -153,15 +378,11 @@ struct ProbabilityScratch {
   std::vector<double> labels, nodes;
 };
 
-/// log(1 - p) of a label whose log odds are `score`.
-double log_absent(float score) {
-  const auto s = static_cast<double>(score);
-  return s > 0 ? -s - std::log1p(std::exp(-s)) : -std::log1p(std::exp(s));
-}
-
-void independent(std::span<const float> scores, const HierarchyProbabilities* hierarchy,
-                 ProbabilityScratch& scratch) {
-  for (std::size_t l = 0; l < scores.size(); ++l) scratch.labels[l] = log_absent(scores[l]);
+void independent(const ProbabilityRule& rule, std::span<const float> scores,
+                 const HierarchyProbabilities* hierarchy, ProbabilityScratch& scratch) {
+  for (std::size_t l = 0; l < scores.size(); ++l) {
+    scratch.labels[l] = -log_of_one_plus_exp(log_odds(rule, scores[l]));
+  }
   if (hierarchy != nullptr) {
     hierarchy->sum_below(scratch.labels, scratch.nodes);
     for (double& node : scratch.nodes) node = -std::expm1(node);
@@ -169,11 +390,12 @@ void independent(std::span<const float> scores, const HierarchyProbabilities* hi
   for (double& label : scratch.labels) label = -std::expm1(label);
 }
 
-void node_estimates(std::span<const float> scores, const HierarchyProbabilities* hierarchy,
-                    ProbabilityScratch& scratch) {
-  constexpr double kLeast = 1e-6;  // no estimate is certain
+void node_estimates(const ProbabilityRule& rule, std::span<const float> scores,
+                    const HierarchyProbabilities* hierarchy, ProbabilityScratch& scratch) {
+  const bool is_calibrated = rule.temperature != 1 || rule.shift != 0;
   for (std::size_t n = 0; n < scores.size(); ++n) {
-    scratch.labels[n] = std::clamp(static_cast<double>(scores[n]), kLeast, 1 - kLeast);
+    scratch.labels[n] =
+        is_calibrated ? probability_at(log_odds(rule, scores[n])) : uncertain_estimate(scores[n]);
   }
   if (hierarchy != nullptr)
     scratch.nodes = scratch.labels;  // a parent's is that of a child or more
@@ -189,9 +411,9 @@ void fill_probabilities(const ProbabilityRule& rule, std::span<const float> scor
       if (hierarchy != nullptr) hierarchy->sum_below(scratch.labels, scratch.nodes);
       return;
     case ProbabilityRule::Form::independent:
-      return independent(scores, hierarchy, scratch);
+      return independent(rule, scores, hierarchy, scratch);
     case ProbabilityRule::Form::node_estimate:
-      return node_estimates(scores, hierarchy, scratch);
+      return node_estimates(rule, scores, hierarchy, scratch);
   }
 }
 
@@ -208,26 +430,12 @@ void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rul
       });
 }
 
-Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
-                            Executor& executor) {
+Calibration fit_calibration(const RowPredictor& predictor, const LabelGraph& hierarchy,
+                            const CsrView& X, const LabelSets& truth, Executor& executor) {
   require(truth.num_rows() == X.num_rows(), "fit_calibration: there are ", truth.num_rows(),
           " label sets, but must be ", X.num_rows());
-  require(predictor.gives_one_label(),
-          "calibration: the model gives label sets, but must give each row one label");
-  const std::vector<Observation> all = observations_of(predictor, X, truth, executor);
-  require(all.size() >= 2, "calibration: ", all.size(),
-          " held-out rows have one label that the model knows, but at least 2 must");
-  std::array<std::vector<Observation>, 2> halves;
-  for (std::size_t k = 0; k < all.size(); ++k) halves[k % 2].push_back(all[k]);
-  const std::array temperatures{fit_temperature(predictor, X, halves[0], executor),
-                                fit_temperature(predictor, X, halves[1], executor)};
-  Calibration fitted;
-  fitted.num_rows = static_cast<std::int64_t>(all.size());
-  fitted.temperature = fit_temperature(predictor, X, all, executor);
-  fitted.error =
-      error_at(predictor, X, all, executor, [&](std::size_t k) { return temperatures[1 - k % 2]; });
-  fitted.error_before = error_at(predictor, X, all, executor, [](std::size_t) { return 1.0; });
-  return fitted;
+  return predictor.gives_one_label() ? fit_one_of_all(predictor, X, truth, executor)
+                                     : LabelSetFit(predictor, hierarchy, X, truth, executor).fit();
 }
 
 std::vector<ReliabilityBin> reliability(std::span<const double> confidences,

@@ -1,8 +1,9 @@
 #pragma once
 // Probabilities from scores. Of models that give a row one label, p(l | x) is proportional to
 // exp(score(x, l) / T). The temperature T is fitted on rows that the model was not trained on (Guo
-// et al. 2017, "On calibration of modern neural networks"). Of label sets, each label has its own
-// probability.
+// et al. 2017, "On calibration of modern neural networks"). Of label sets, each label has a
+// probability of its own, 1 / (1 + exp(-(score(x, l) / T + b))), where T and the shift b are the
+// same for all labels (Platt 1999, "Probabilistic outputs for support vector machines").
 
 #include <cstdint>
 #include <functional>
@@ -21,9 +22,11 @@ namespace margrove {
 /// A fitted temperature, which the model file keeps.
 struct Calibration {
   double temperature = 1;
+  double shift = 0;           // b of label sets
   std::int64_t num_rows = 0;  // held-out rows that it was fitted on; 0: not fitted
-  /// Expected calibration error on those rows, each half with the temperature of the other half,
-  /// and with temperature 1.
+  /// Expected calibration error of the most probable label, or leaf where scores estimate nodes, on
+  /// those rows: each half with the temperature and shift of the other half, and with temperature 1
+  /// and no shift.
   double error = 0;
   double error_before = 0;
 };
@@ -32,11 +35,12 @@ struct Calibration {
 struct ProbabilityRule {
   enum class Form {
     one_of_all,     // softmax(score / temperature): a row has one label
-    independent,    // 1 / (1 + exp(-score)): scores are log odds of each label
-    node_estimate,  // the score, kept within (0, 1): it estimates p(some label is at or below)
+    independent,    // 1 / (1 + exp(-z)) of each label, z = score / temperature + shift
+    node_estimate,  // the score, kept within (0, 1), estimates p(some label is at or below); if it
+                    // is calibrated, 1 / (1 + exp(-z)), z = its log odds / temperature + shift
   };
   Form form = Form::one_of_all;
-  double temperature = 1;
+  double temperature = 1, shift = 0;
 };
 
 class HierarchyProbabilities;
@@ -53,12 +57,13 @@ LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t labe
 /// Newton's method kept inside a bracket, at most 50 steps.
 double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_at);
 
-/// The temperature with the least negative log-likelihood. Rows without exactly one label, and
-/// those whose label is never predicted, are left out. Throws InvalidInput if fewer than two
-/// remain. Scores are recomputed in each of at most 50 steps to save memory. The same bits for any
-/// executor.
-Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
-                            Executor& executor);
+/// The temperature with the least negative log-likelihood, of label sets with the shift. Rows
+/// without exactly one label, and those whose label is never predicted, are left out; of label sets
+/// all rows count, each with all labels, or with all nodes where scores estimate nodes. Throws
+/// InvalidInput if fewer than two rows remain. Scores are recomputed in each of at most 50 steps to
+/// save memory. The same bits for any executor.
+Calibration fit_calibration(const RowPredictor& predictor, const LabelGraph& hierarchy,
+                            const CsrView& X, const LabelSets& truth, Executor& executor);
 
 /// The softmax of one row's scores; 0 for labels that are never predicted (score -infinity).
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities);

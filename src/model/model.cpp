@@ -87,15 +87,12 @@ bool scores_are_log_odds(const ModelParts& model) {
 }
 
 bool gives_probabilities(const ModelParts& model) {
-  if (scores_are_log_odds(model)) return true;
-  return model.rows().gives_one_label() ? model.calibration.has_value()
-                                        : model.rows().estimates_nodes();
+  return scores_are_log_odds(model) || model.calibration.has_value() ||
+         (!model.rows().gives_one_label() && model.rows().estimates_nodes());
 }
 
 void require_probabilities(const ModelParts& model) {
   if (gives_probabilities(model)) return;
-  require(model.rows().gives_one_label(), "probabilities: a model of method ", model.method,
-          " that gives label sets has none; flat-lr, hr-lr and kernel-ridge give some");
   throw InvalidInput(concat("probabilities: a model of method ", model.method,
                             " gives none: train it with calibration, the share of rows to hold out "
                             "for it, for example 0.2"));
@@ -104,7 +101,9 @@ void require_probabilities(const ModelParts& model) {
 ProbabilityRule ModelParts::probability_rule() const {
   using Form = ProbabilityRule::Form;
   if (rows().gives_one_label()) return {Form::one_of_all, temperature()};
-  return {rows().estimates_nodes() ? Form::node_estimate : Form::independent};
+  const Form form = rows().estimates_nodes() ? Form::node_estimate : Form::independent;
+  if (!calibration) return {form};
+  return {form, calibration->temperature, calibration->shift};
 }
 
 double ModelParts::temperature() const {

@@ -348,9 +348,7 @@ class EndToEnd(CliTest):
         self.run_program(*train, "flat-svm")
         for option in (["--probabilities"], ["--min-confidence", "0.5"]):
             _, err = self.run_program("predict", "model", "multi", *option, code=3)
-            self.assertIn(
-                "a model of method flat-svm that gives label sets has none; flat-lr,", err
-            )
+            self.assertIn("a model of method flat-svm gives none: train it with calibration", err)
 
     def test_hierarchy_shows_shape_weights_and_path_sums(self) -> None:
         out, _ = self.run_program("hierarchy", "tree", "--alpha", "power:2")

@@ -122,6 +122,9 @@ MODELS = {
         "--method nhsvm --hierarchy tree --kernel-features fourier:30 --kernel-gamma 0.5 train",
         "short",
     ),
+    "v10-calibrated-sets": Golden(
+        "--method flat-svm --calibration 0.5 sets", "sets", "--probabilities --top 2"
+    ),
     "v2-wide": Golden("--method flat-svm wide", "wide"),
     "v2-wide-kernels": Golden("--method average-mkl --widths 0.5,2 wide", "wide"),
 }  # fmt: skip

@@ -173,14 +173,33 @@ def test_logistic_regression_of_two_classes_has_its_own_probabilities(two_classe
     assert fitted.temperature == pytest.approx(2, rel=0.1)
 
 
-def test_calibration_of_label_sets_is_refused() -> None:
-    X, y = rows(100, 7)
+@pytest.mark.parametrize("kind", [FlatSVC, FlatLogisticRegression, HRSVC, KernelRidgeClassifier])
+def test_label_sets_can_be_calibrated(kind: Any) -> None:
+    X, y = rows(400, 7)
     sets = [{label, "wet"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
-    for estimator in (FlatSVC, FlatLogisticRegression):
-        with pytest.raises(ValueError, match=r"calibration is given, but rows of .* have several"):
-            estimator(calibration=0.2).fit(X, sets)
-        with pytest.raises(ValueError, match="model gives label sets, but must give"):
-            estimator().fit(X, sets).calibrate(X, sets)
+    tree = {"hierarchy": [*EDGES, ("life", "wet")]}
+    fitted = kind(calibration=0.3, **tree).fit(X[:200], sets[:200])
+    made = fitted.calibration_
+    assert made.temperature > 0
+    assert 50 <= made.num_rows <= 70
+    scores = fitted.decision_function(X).astype(np.float64)
+    if kind is KernelRidgeClassifier:
+        inside = np.clip(scores, 1e-6, 1 - 1e-6)
+        scores = np.log(inside / (1 - inside))
+    p = fitted.predict_proba(X)
+    z = scores / made.temperature + made.shift
+    np.testing.assert_allclose(p, 1 / (1 + np.exp(-z)), rtol=1e-4, atol=1e-9)
+    nodes = dict(zip(fitted.nodes_, fitted.predict_node_proba(X).T, strict=True))
+    for parent, child in tree["hierarchy"]:
+        assert (nodes[parent] >= nodes[child] - 1e-12).all()
+    # Held-out leaves are as frequent as they are probable.
+    leaves = [label for label in fitted.classes_ if label in ("oak", "fir", "wet")]
+    truth = np.array([[label in row for label in leaves] for row in sets[200:]])
+    assert abs(p[200:, np.isin(fitted.classes_, leaves)].mean() - truth.mean()) < 0.06
+    # Other rows give another fit, and a model that was trained without can be calibrated.
+    later = kind(**tree).fit(X[:200], sets[:200]).calibrate(X[200:], sets[200:])
+    assert later.calibration_.num_rows == 200
+    assert later.predict_proba(X).shape == p.shape
 
 
 def test_several_labels_have_probabilities_of_their_own() -> None:
@@ -220,7 +239,7 @@ def test_nodes_of_several_labels_have_coherent_probabilities(made: Any) -> None:
 def test_sets_without_probabilities_say_so() -> None:
     X, y = rows(60, 7)
     sets = [{label, "wet"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
-    with pytest.raises(AttributeError, match="KernelRidgeClassifier give probabilities"):
+    with pytest.raises(AttributeError, match="this FlatSVC gives no probabilities: set cal"):
         FlatSVC().fit(X, sets).predict_proba(X)
     indicators = np.array([["wet" in labels, "oak" in labels] for labels in sets]).astype(int)
     fitted = FlatLogisticRegression().fit(X, indicators)
@@ -380,5 +399,5 @@ def test_nodes_of_rows_with_several_labels_have_probabilities() -> None:
     for node, names in below.items():
         none = np.prod([1 - labels[name] for name in names], axis=0)
         assert np.allclose(nodes[node], 1 - none)
-    with pytest.raises(AttributeError, match="of which FlatLogisticRegression, HRLogistic"):
+    with pytest.raises(AttributeError, match="gives no probabilities: set calibration to the"):
         FlatSVC(hierarchy=EDGES).fit(X, sets).predict_node_proba(X)

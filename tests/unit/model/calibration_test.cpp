@@ -16,7 +16,9 @@ using ::testing::HasSubstr;
 /// Scores are the row's features, a label each; the last label is never predicted.
 class Identity final : public RowPredictor {
  public:
-  explicit Identity(std::uint32_t num_labels) : num_labels_(num_labels) {}
+  enum class Answer { label, set, set_of_node_estimates };
+  explicit Identity(std::uint32_t num_labels, Answer answer = Answer::label)
+      : num_labels_(num_labels), answer_(answer) {}
   std::string_view kind() const override { return "identity"; }
   void save(TensorMap&) const override {}
   std::vector<Fact> facts() const override { return {}; }
@@ -33,10 +35,12 @@ class Identity final : public RowPredictor {
     }
   }
   LabelSets predict(const CsrView&, Executor&) const override { return {}; }
-  bool gives_one_label() const override { return true; }
+  bool gives_one_label() const override { return answer_ == Answer::label; }
+  bool estimates_nodes() const override { return answer_ == Answer::set_of_node_estimates; }
 
  private:
   std::uint32_t num_labels_;
+  Answer answer_;
 };
 
 /// Rows of normal scores whose labels are drawn from their softmax at a temperature.
@@ -69,12 +73,15 @@ Drawn draw(std::size_t num_rows, double temperature, std::uint64_t seed) {
           std::move(truth)};
 }
 
+const LabelGraph kFlat = LabelGraph::flat(4);
+
 TEST(Calibration, finds_the_temperature_that_drew_the_labels) {
   const Identity predictor(4);
   Executor executor(1);
   for (const double temperature : {0.3, 1.0, 2.5}) {
     const Drawn drawn = draw(20000, temperature, 5);
-    const Calibration fitted = fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    const Calibration fitted =
+        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
     EXPECT_NEAR(fitted.temperature, temperature, 0.05 * temperature);
     EXPECT_EQ(fitted.num_rows, 20000);
     EXPECT_LT(fitted.error, 0.02);
@@ -88,10 +95,11 @@ TEST(Calibration, has_the_same_bits_on_any_number_of_threads) {
   const Identity predictor(4);
   const Drawn drawn = draw(500, 0.7, 6);
   Executor one(1);
-  const Calibration expected = fit_calibration(predictor, drawn.X.view(), drawn.truth, one);
+  const Calibration expected = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, one);
   for (const int threads : {2, 5}) {
     Executor executor(threads);
-    const Calibration fitted = fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    const Calibration fitted =
+        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
     EXPECT_EQ(fitted.temperature, expected.temperature);
     EXPECT_EQ(fitted.error, expected.error);
   }
@@ -106,11 +114,133 @@ TEST(Calibration, without_usable_rows_throws) {
   drawn.truth.append(std::vector<LabelId>{0, 1});  // two labels
   drawn.truth.append(std::vector<LabelId>{0});
   try {
-    fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_THAT(error.what(), HasSubstr("1 held-out rows have one label that the model knows, but "
                                         "at least 2 must"));
+  }
+}
+
+/// Rows of three scores, each of whose labels is drawn by itself: log odds s / temperature + shift.
+Drawn draw_sets(std::size_t num_rows, double temperature, double shift, std::uint64_t seed) {
+  Random random(seed);
+  Drawn drawn;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 3; ++l) {
+      scores.push_back(static_cast<float>(6 * random.uniform() - 3));
+      const double p = 1 / (1 + std::exp(-(scores[l] / temperature + shift)));
+      if (random.uniform() < p) set.push_back(l);
+    }
+    drawn.X.append_row(std::vector<FeatureId>{0, 1, 2}, scores);
+    drawn.truth.append(set);
+  }
+  return drawn;
+}
+
+TEST(Calibration, of_label_sets_finds_the_temperature_and_the_shift_that_drew_them) {
+  const Identity predictor(4, Identity::Answer::set);
+  Executor one(1), three(3);
+  for (const auto& [temperature, shift] : {std::pair{0.5, -2.0}, {1.0, 0.0}, {2.5, 0.7}}) {
+    const Drawn drawn = draw_sets(20000, temperature, shift, 5);
+    const Calibration fitted = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, one);
+    EXPECT_NEAR(fitted.temperature, temperature, 0.05 * temperature);
+    EXPECT_NEAR(fitted.shift, shift, 0.05);
+    EXPECT_EQ(fitted.num_rows, 20000);
+    EXPECT_LT(fitted.error, 0.02);
+    if (shift != 0) {
+      EXPECT_GT(fitted.error_before, 2 * fitted.error);
+    }
+    const Calibration same = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, three);
+    EXPECT_EQ(fitted.temperature, same.temperature);
+    EXPECT_EQ(fitted.shift, same.shift);
+    EXPECT_EQ(fitted.error, same.error);
+  }
+}
+
+/// The negative log-likelihood that the fit minimises, with its smoothed targets.
+double likelihood(const Drawn& drawn, double temperature, double shift) {
+  double with = 0, sum = 0;
+  for (std::size_t i = 0; i < drawn.truth.num_rows(); ++i) {
+    with += static_cast<double>(drawn.truth[i].size());
+  }
+  const double without = 3.0 * static_cast<double>(drawn.truth.num_rows()) - with;
+  for (std::size_t i = 0; i < drawn.truth.num_rows(); ++i) {
+    for (LabelId l = 0; l < 3; ++l) {
+      const bool has = std::ranges::count(drawn.truth[i], l) > 0;
+      const double z = drawn.X.view().row(i).values[l] / temperature + shift;
+      sum += std::log1p(std::exp(z)) - (has ? (with + 1) / (with + 2) : 1 / (without + 2)) * z;
+    }
+  }
+  return sum;
+}
+
+TEST(Calibration, of_label_sets_is_the_most_likely_one) {
+  const Identity predictor(4, Identity::Answer::set);
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Drawn drawn = draw_sets(40, 0.5, -1, seed);
+    const Calibration fitted =
+        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    const double least = likelihood(drawn, fitted.temperature, fitted.shift);
+    for (const double step : {-0.01, 0.01}) {
+      EXPECT_GT(likelihood(drawn, fitted.temperature + step, fitted.shift), least);
+      EXPECT_GT(likelihood(drawn, fitted.temperature, fitted.shift + step), least);
+    }
+  }
+}
+
+TEST(Calibration, of_label_sets_is_finite_and_keeps_the_order_of_scores) {
+  const Identity predictor(4, Identity::Answer::set);
+  for (const bool is_reversed : {false, true}) {
+    Drawn drawn;
+    for (int i = 0; i < 20; ++i) {
+      drawn.X.append_row(std::vector<FeatureId>{0, 1, 2}, std::vector<float>{5, -5, -6});
+      drawn.truth.append(is_reversed ? std::vector<LabelId>{1, 2} : std::vector<LabelId>{0});
+    }
+    const Calibration fitted =
+        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    EXPECT_GT(fitted.temperature, 0);
+    EXPECT_LE(fitted.temperature, 1e4);
+    EXPECT_TRUE(std::isfinite(fitted.shift));
+  }
+}
+
+TEST(Calibration, of_node_estimates_counts_the_ancestors_of_labels) {
+  // Estimates of the root, a node below it and a leaf of this, each too small by the same factor
+  // of the odds.
+  const Identity predictor(4, Identity::Answer::set_of_node_estimates);
+  const LabelGraph chain = LabelGraph::build(4, std::vector<LabelEdge>{{0, 1}, {1, 2}});
+  Random random(8);
+  Drawn drawn;
+  for (int i = 0; i < 20000; ++i) {
+    const double u = random.uniform();
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (const double share : {0.9, 0.6, 0.2}) {
+      const double p = share * (0.5 + 0.5 * static_cast<double>(i % 10) / 9);
+      const double odds = p / (1 - p) / 3;
+      scores.push_back(static_cast<float>(odds / (1 + odds)));
+      if (u < p) set = {static_cast<LabelId>(scores.size() - 1)};  // the lowest node
+    }
+    drawn.X.append_row(std::vector<FeatureId>{0, 1, 2}, scores);
+    drawn.truth.append(set);
+  }
+  const Calibration fitted =
+      fit_calibration(predictor, chain, drawn.X.view(), drawn.truth, Executor::serial());
+  EXPECT_NEAR(fitted.temperature, 1, 0.1);
+  EXPECT_NEAR(fitted.shift, std::log(3), 0.1);
+}
+
+TEST(Calibration, of_label_sets_needs_two_rows) {
+  const Identity predictor(4, Identity::Answer::set);
+  const Drawn drawn = draw_sets(1, 1, 0, 1);
+  try {
+    fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("there are 1 held-out rows, but must be at least 2"));
   }
 }
 
@@ -204,6 +334,19 @@ TEST(ProbabilityRule, independent_labels_have_a_node_unless_all_are_absent) {
   const auto extreme = of_scores({ProbabilityRule::Form::independent}, {-1000, 1000, -1000});
   EXPECT_EQ(extreme.labels, (std::vector<double>{0, 1, 0, 0}));
   EXPECT_EQ(extreme.nodes, (std::vector<double>{1, 1, 0, 0}));
+}
+
+TEST(ProbabilityRule, log_odds_are_divided_by_the_temperature_and_shifted) {
+  const auto p_at = [](double z) { return 1 / (1 + std::exp(-z)); };
+  const auto sets = of_scores({ProbabilityRule::Form::independent, 2, -0.5}, {-1, 0.5F, 3});
+  EXPECT_NEAR(sets.labels[0], p_at(-1), 1e-12);
+  EXPECT_NEAR(sets.labels[2], p_at(1), 1e-12);
+  EXPECT_EQ(sets.labels[3], 0);
+  const auto nodes =
+      of_scores({ProbabilityRule::Form::node_estimate, 2, -0.5}, {0.75F, 0.5F, 0.25F});
+  EXPECT_NEAR(nodes.labels[0], p_at(std::log(3.0) / 2 - 0.5), 1e-12);
+  EXPECT_NEAR(nodes.labels[1], p_at(-0.5), 1e-12);
+  EXPECT_EQ(nodes.nodes, nodes.labels);
 }
 
 TEST(ProbabilityRule, estimates_stay_within_zero_and_one) {
