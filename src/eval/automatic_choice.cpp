@@ -123,17 +123,23 @@ class Search {
   double seconds_on_all_rows(const State& state) const {
     return kReserve * state.cost.expected(state.candidate, all_rows_);
   }
+  double seconds_on_all_rows(const Trial& trial) const {
+    return seconds_on_all_rows(states_[trial.candidate]);
+  }
 
   /// What a trial may take, so that its setting and the one that would be chosen now can still be
-  /// trained on all rows. The first trial may take all: its model is a result.
+  /// trained on all rows, if there is time for that at all. Before there is an answer, half of the
+  /// time left, so that several candidates may be tried.
   double seconds_for_trial(const State& state) const {
     const double left = control_.seconds_left();
     const Trial* leader = trial_of_leader();
-    if (left == kInfinity || leader == nullptr) return left;
+    if (left == kInfinity) return left;
+    if (leader == nullptr) return left / 2;
     TrialCost of_one_second;
     of_one_second.add(size_, 1 / splits_in_turn_);
     const double later = kReserve * of_one_second.expected(state.candidate, all_rows_);
-    return std::min(left - seconds_on_all_rows(states_[leader->candidate]), left / (1 + later));
+    const double most = left / (1 + later), of_leader = seconds_on_all_rows(*leader);
+    return of_leader < left ? std::min(left - of_leader, most) : most;
   }
 
   bool report() {
@@ -269,11 +275,13 @@ class Search {
     return found;
   }
 
-  /// Every candidate with one value of C, on a sample, to know what it takes.
+  /// Every candidate with one value of C, on a sample, to know what it takes. The simpler ones have
+  /// more time until one has an answer.
   void probe() {
-    constexpr double kShare = 0.02;
+    constexpr double kShare = 0.02, kShareBeforeAnswer = 0.1;
     for (State* state : active()) {
-      const double limit = kShare * control_.seconds_left();
+      const double share = best_trial() == nullptr ? kShareBeforeAnswer : kShare;
+      const double limit = share * control_.seconds_left();
       if (is_over()) return;
       try_setting(*state, state->candidate.options, first_strength(*state), false, limit);
     }
@@ -307,21 +315,25 @@ class Search {
   }
 
   /// The best candidates first; after the probe, whose scores are uncertain, the fastest ones of
-  /// the promising ones, and then those of the others.
+  /// the promising ones, then those of the others, and at last those that the probe cut, of which
+  /// only a part of the time is known, the simplest first.
   void sort_for_stage(std::vector<State*>& order) const {
     if (stage_ > (has_probe_ ? 1 : 0)) {
       sort_by_score(order, stage_ - 1);
       return;
     }
+    const auto seconds = [&](const State& state) {
+      return stage_ > 0 && state.trials.empty() ? kInfinity : expected_seconds(state);
+    };
     std::ranges::stable_sort(order, [&](const State* a, const State* b) {
       const bool first = is_promising(*a), second = is_promising(*b);
       if (first != second) return first;
-      return expected_seconds(*a) < expected_seconds(*b);
+      return seconds(*a) < seconds(*b);
     });
   }
 
   /// Seconds for one of `left` parts of the stage's work: more than an even share, because others
-  /// take less. Later stages have half of the time. The first trial may take all.
+  /// take less. Later stages have half of the time. There is no such bound before the first answer.
   double share_of(std::size_t left) const {
     constexpr double kGenerosity = 3;
     const double all = control_.seconds_left();
@@ -523,6 +535,23 @@ class Search {
     return winner;
   }
 
+  /// Whether it is expected that the candidate can be trained on all rows in the time left.
+  bool fits(const Trial& trial) const {
+    return seconds_on_all_rows(trial) <= control_.seconds_left();
+  }
+
+  /// The best one of the trials of a stage whose candidates fit, or that of the fastest candidate.
+  const Trial* fitting_or_fastest(const Trial& chosen) const {
+    const Trial *best = nullptr, *fastest = &chosen;
+    for (const State& state : states_) {
+      const Trial* own = best_of(state, chosen.stage);
+      if (own == nullptr) continue;
+      if (seconds_on_all_rows(*own) < seconds_on_all_rows(*fastest)) fastest = own;
+      if (fits(*own) && (best == nullptr || is_better(*own, *best))) best = own;
+    }
+    return best != nullptr ? best : fastest;
+  }
+
   /// What would be chosen now, ties aside; null before the first trial.
   const Trial* trial_of_leader() const {
     const Trial* best = best_trial();
@@ -545,6 +574,7 @@ class Search {
     if (best != nullptr && !is_interrupted) {
       chosen = trial_of_leader();
       if (chosen == best) chosen = simplest_tied(*best);
+      if (!fits(*chosen)) chosen = fitting_or_fastest(*chosen);
     }
     for (const State& state : states_) add_result(state, best, chosen);
     const bool is_short = std::ranges::any_of(states_, [&](const State& state) {

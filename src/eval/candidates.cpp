@@ -51,7 +51,7 @@ const std::vector<Registered>& registry() {
   const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
   const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
   static const std::vector<Registered> all{
-      {{"flat-svm", squared, {}}, none},
+      {{"flat-svm", squared, {}, 0.8, 0.5}, none},
       {{"flat-svm", hinge, {}}, none},
       {{"flat-lr", {}, {}}, none},
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},

@@ -76,6 +76,12 @@ std::string reason_of(const AutomaticChoice& choice) {
     return concat(chosen.name(), " has the best ", choice.metric, "; that of ", next->name(),
                   ", the next, differs by ", difference_text(*next));
   }
+  constexpr double kRounding = 1e-9;
+  if (std::abs(chosen.difference) > (1 + kRounding) * chosen.standard_error) {
+    return concat(chosen.name(), " has the best ", choice.metric,
+                  " of those that the time is expected to suffice for; that of ", next->name(),
+                  ", the best one, differs by ", difference_text(chosen));
+  }
   return concat(chosen.name(), " is the simplest within one standard error of the best, ",
                 next->name(), ": ", choice.metric, " differs by ", difference_text(chosen));
 }

@@ -611,6 +611,26 @@ TEST(AutomaticChoice, refuses_an_unknown_metric) {
               HasSubstr("metric is 'joy'"));
 }
 
+TEST(ReasonOf, says_why_the_best_one_is_not_chosen) {
+  CandidateResult chosen, best;
+  chosen.method = "flat-svm";
+  chosen.verdict = Verdict::chosen;
+  best.method = "hr-lr";
+  best.verdict = Verdict::tied;
+  AutomaticChoice choice;
+  choice.metric = "accuracy";
+  choice.candidates = {chosen, best};
+  const auto reason_at = [&](double difference) {
+    choice.candidates[0].difference = difference;
+    choice.candidates[0].standard_error = 0.01;
+    return reason_of(choice);
+  };
+  EXPECT_THAT(reason_at(-0.005),
+              HasSubstr("flat-svm is the simplest within one standard error of the best, hr-lr: "));
+  EXPECT_THAT(reason_at(-0.05), HasSubstr("flat-svm has the best accuracy of those that the time "
+                                          "is expected to suffice for; that of hr-lr, the best"));
+}
+
 TEST(ChosenModel, is_trained_on_all_rows) {
   const Examples raw = signs(200, false, 0.3);
   AutomaticChoice choice = choose(raw);
