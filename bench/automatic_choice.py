@@ -34,7 +34,7 @@ GENES = [f"{name}-{kind}" for kind in ("fun", "go") for name in
 SETS += ["scene", "yeast", "bibtex-ml", "rcv1-mini", "enron-hmc", *GENES, "phyletic-go"]
 SETS += ["clef", "clinc150", "lshtc-small-rdf", "lshtc-small-valtrain", "wordnet-nouns"]
 SETS += ["debtags", "rcv1-subsets", "makupalat"]
-ONE_LABEL_SETS = {"clef", "clinc150", "lshtc-small-rdf", "lshtc-small-valtrain", "wordnet-nouns"}
+ONE_LABEL_SETS = {"clef", "clinc150", "lshtc-small-rdf", "lshtc-small-valtrain"}
 OPTIONS = {"lshtc-small-rdf": ["--tfidf"], "lshtc-small-valtrain": ["--tfidf"]}
 FLAT = {
     "flat-svm": ["--method", "flat-svm"],

@@ -135,6 +135,27 @@ nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, i
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
 
+CsrMatrix copy_of(const CsrView& X) {
+  return {X.num_columns(),
+          {X.row_pointers().begin(), X.row_pointers().end()},
+          {X.columns().begin(), X.columns().end()},
+          {X.values().begin(), X.values().end()}};
+}
+
+/// The learned kernel between the rows of X and the others. The model must have kernels.
+nb::object kernel_values(const ModelParts& model, const Csr& X, const Csr& others, int threads) {
+  const CsrView view = view_of(X);
+  const CsrMatrix other_rows = copy_of(view_of(others));
+  const std::size_t num_others = other_rows.num_rows();
+  std::vector<float> values;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    values = model.predictor->kernels()->classifiers().kernel_values(view, other_rows, executor);
+  }
+  return to_numpy(std::move(values), {view.num_rows(), num_others});
+}
+
 /// The label of each row by HierarchyProbabilities::confident(), or -1.
 nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
   const CsrView view = view_of(X);
@@ -178,13 +199,6 @@ void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads)
   const nb::gil_scoped_release released;
   Executor executor(threads);
   model.calibration = fit_calibration(model.rows(), model.hierarchy, view, truth, executor);
-}
-
-CsrMatrix copy_of(const CsrView& X) {
-  return {X.num_columns(),
-          {X.row_pointers().begin(), X.row_pointers().end()},
-          {X.columns().begin(), X.columns().end()},
-          {X.values().begin(), X.values().end()}};
 }
 
 /// `labels` are positions in `classes`. `texts` is empty or has one per row. The other model, which
@@ -475,6 +489,7 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("linear_parts", &linear_parts)
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
       .def("probabilities", &probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
+      .def("kernel_values", &kernel_values, "X"_a.noconvert(), "others"_a.noconvert(), "threads"_a)
       .def("confident", &confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
       .def("lowest_confident", &lowest_confident, "X"_a.noconvert(), "min_confidence"_a,
            "threads"_a)

@@ -196,6 +196,19 @@ class KernelClassifier(Classifier):
                 raise ValueError(f"X: its views are {given}, but must be {self.views_}")
         return super()._rows(X)
 
+    def kernel_values(self, X: Any, other: Any = None) -> NDArray[np.float32]:
+        """The learned kernel K(x, z): a row for each x of X, a column for each z of `other`, or X.
+
+        The kernels weighted as `fit` learned it ([SPN]), so that other methods can use it: the
+        bound method is a function as `kernel` of these estimators and of `sklearn.svm.SVC` takes,
+        and K(train, train) a precomputed kernel. Raises ValueError if a kernel is centred or given,
+        whose values are known with training rows only.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        others = rows if other is None else self._rows(other)
+        return self.model_.kernel_values(rows, others, self.threads)
+
     def draw(self, path: str | os.PathLike[str]) -> None:
         """Draws the network with its weights: SVG, or Graphviz source if `path` ends in .dot."""
         check_is_fitted(self)

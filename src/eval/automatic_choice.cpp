@@ -68,12 +68,14 @@ class Search {
     has_probe_ = stages.has_probe;
     all_rows_ = {facts.num_rows, facts.num_labels};
     runner_.set_metric(choice_.metric);
-    begin_stage(stages.all.back());
+    runner_.begin_stage(stages.all.back());
     plan_candidates();
     add_scales();
     count_planned_trials();
+    runner_.keep_stage();
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
-      if (num_stages_ > 1) begin_stage(stages.all[stage_]);
+      is_last_stage() ? runner_.begin_kept_stage() : runner_.begin_stage(stages.all[stage_]);
+      measure_stage(stages.all[stage_].size());
       if (is_probe()) {
         probe();
       } else {
@@ -97,10 +99,9 @@ class Search {
     return trial_stages_in_limited_time(raw_.labels, facts.num_labels, options_.seed);
   }
 
-  void begin_stage(const std::vector<Split>& splits) {
-    runner_.begin_stage(splits);
+  void measure_stage(std::size_t num_splits) {
     size_ = {runner_.num_training_rows(), runner_.num_training_labels()};
-    const auto count = static_cast<double>(splits.size());
+    const auto count = static_cast<double>(num_splits);
     // Side by side, splits take less time, but not less of the processor.
     const double threads = control_.counts_cpu_seconds() ? 1.0 : executor_.size();
     splits_in_turn_ = count / std::min(threads, count);
@@ -127,9 +128,11 @@ class Search {
     return seconds_on_all_rows(states_[trial.candidate]);
   }
 
+  bool is_of_probe(const Trial& trial) const { return has_probe_ && trial.stage == 0; }
+
   /// What a trial may take, so that its setting and the one that would be chosen now can still be
-  /// trained on all rows, if there is time for that at all. Before there is an answer, half of the
-  /// time left, so that several candidates may be tried.
+  /// trained on all rows. Before there is an answer, half of the time left, so that several may be
+  /// tried.
   double seconds_for_trial(const State& state) const {
     const double left = control_.seconds_left();
     const Trial* leader = trial_of_leader();
@@ -138,8 +141,7 @@ class Search {
     TrialCost of_one_second;
     of_one_second.add(size_, 1 / splits_in_turn_);
     const double later = kReserve * of_one_second.expected(state.candidate, all_rows_);
-    const double most = left / (1 + later), of_leader = seconds_on_all_rows(*leader);
-    return of_leader < left ? std::min(left - of_leader, most) : most;
+    return std::min(left - seconds_on_all_rows(*leader), left / (1 + later));
   }
 
   bool report() {
@@ -524,7 +526,7 @@ class Search {
     for (const State& state : states_) {
       const Trial* own = last_best_of(state);
       if (own == nullptr || state.is_dropped || own->stage >= best.stage) continue;
-      if (has_probe_ && own->stage == 0) continue;
+      if (is_of_probe(*own)) continue;
       const Trial* rival = best_of(states_[best.candidate], own->stage);
       if (rival == nullptr || is_tied(*own, *rival)) continue;
       if (gain(*own) - gain(*rival) <= margin) continue;
@@ -539,14 +541,19 @@ class Search {
   bool fits(const Trial& trial) const {
     return seconds_on_all_rows(trial) <= control_.seconds_left();
   }
+  /// After the probe, trials leave the time for all rows.
+  bool may_be_chosen(const Trial& trial) const { return !is_of_probe(trial) || fits(trial); }
 
-  /// The best one of the trials of a stage whose candidates fit, or that of the fastest candidate.
-  const Trial* fitting_or_fastest(const Trial& chosen) const {
-    const Trial *best = nullptr, *fastest = &chosen;
+  /// The best one of the trials of the probe whose candidates fit, or that of the fastest
+  /// candidate.
+  const Trial* fitting_or_fastest() const {
+    const Trial *best = nullptr, *fastest = nullptr;
     for (const State& state : states_) {
-      const Trial* own = best_of(state, chosen.stage);
+      const Trial* own = best_of(state, 0);
       if (own == nullptr) continue;
-      if (seconds_on_all_rows(*own) < seconds_on_all_rows(*fastest)) fastest = own;
+      const bool is_faster =
+          fastest == nullptr || seconds_on_all_rows(*own) < seconds_on_all_rows(*fastest);
+      if (is_faster) fastest = own;
       if (fits(*own) && (best == nullptr || is_better(*own, *best))) best = own;
     }
     return best != nullptr ? best : fastest;
@@ -556,6 +563,7 @@ class Search {
   const Trial* trial_of_leader() const {
     const Trial* best = best_trial();
     if (best == nullptr) return nullptr;
+    if (!may_be_chosen(*best)) return fitting_or_fastest();
     const Trial* untried = untried_winner(*best);
     return untried != nullptr ? untried : best;
   }
@@ -573,8 +581,8 @@ class Search {
     const Trial* chosen = best;
     if (best != nullptr && !is_interrupted) {
       chosen = trial_of_leader();
-      if (chosen == best) chosen = simplest_tied(*best);
-      if (!fits(*chosen)) chosen = fitting_or_fastest(*chosen);
+      const Trial* simplest = simplest_tied(*best);
+      if (chosen == best && may_be_chosen(*simplest)) chosen = simplest;
     }
     for (const State& state : states_) add_result(state, best, chosen);
     const bool is_short = std::ranges::any_of(states_, [&](const State& state) {

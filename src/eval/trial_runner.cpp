@@ -24,6 +24,14 @@ void TrialRunner::begin_stage(const std::vector<Split>& splits) {
   truth_.reset();
 }
 
+void TrialRunner::keep_stage() { kept_.emplace(std::move(*rows_)); }
+
+void TrialRunner::begin_kept_stage() {
+  rows_.emplace(std::move(*kept_));
+  kept_.reset();
+  truth_.reset();
+}
+
 /// The true labels of the stage, and the labels with any row, so that metrics count the same labels
 /// in all trials. All models number the labels alike.
 void TrialRunner::count_labels(const ModelParts& model) {

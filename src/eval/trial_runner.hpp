@@ -45,6 +45,9 @@ class TrialRunner {
   void set_metric(std::string metric) { metric_ = std::move(metric); }
   /// Trains on these splits from now on, to which the object refers.
   void begin_stage(const std::vector<Split>& splits);
+  /// The prepared rows of the stage stay, so that begin_kept_stage() need not prepare them again.
+  void keep_stage();
+  void begin_kept_stage();
   /// The number of training rows of a split of the stage.
   std::size_t num_training_rows() const { return rows_->num_training_rows(); }
   /// Labels of those of the first split.
@@ -95,7 +98,8 @@ class TrialRunner {
   std::uint64_t seed_;
   Executor& executor_;
   std::string metric_;
-  std::optional<TrialRows> rows_;   // of the stage
+  std::optional<TrialRows> rows_;  // of the stage
+  std::optional<TrialRows> kept_;
   std::optional<LabelSets> truth_;  // of the stage
   std::vector<bool> has_rows_;      // of each label of a model
 };

@@ -19,6 +19,33 @@ CsrView with_columns(const CsrView& X, std::uint32_t num_columns) {
 
 }  // namespace
 
+template <class Use>
+void KernelClassifiers::for_kernel_rows(const CsrView& X, const CsrMatrix& others,
+                                        Executor& executor, const Use& use) const {
+  const std::size_t num_others = others.num_rows();
+  if (num_others == 0 || paths.empty()) return;
+  const CsrView known = with_columns(X, support.num_columns());
+  const std::size_t bytes_per_row = kernels.size() * num_others * sizeof(float);
+  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_per_row);
+  for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
+    const std::size_t end = std::min(X.num_rows(), begin + block);
+    const auto values = cross_kernels(kernels, row_range(known, begin, end), others, executor);
+    executor.for_each(end - begin, [&](std::size_t r, int) {
+      std::vector<double> combined(num_others, 0.0);
+      for (std::size_t m = 0; m < paths.size(); ++m) {
+        for (std::size_t i = 0; i < num_others; ++i) {
+          double product = weights[m];
+          for (const std::uint32_t k : paths[m]) {
+            product *= static_cast<double>(values[k][r * num_others + i]);
+          }
+          combined[i] += product;
+        }
+      }
+      use(begin + r, combined);
+    });
+  }
+}
+
 std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& executor) const {
   const std::size_t num_support = support.num_rows();
   std::vector<double> result(X.num_rows() * num_classifiers());
@@ -26,31 +53,30 @@ std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& execut
     std::copy(biases.begin(), biases.end(),
               result.begin() + static_cast<std::ptrdiff_t>(i * num_classifiers()));
   }
-  if (num_support == 0 || paths.empty()) return result;
-  const CsrView known = with_columns(X, support.num_columns());
-  const std::size_t bytes_per_row = kernels.size() * num_support * sizeof(float);
-  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_per_row);
-  for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
-    const std::size_t end = std::min(X.num_rows(), begin + block);
-    const auto values = cross_kernels(kernels, row_range(known, begin, end), support, executor);
-    executor.for_each(end - begin, [&](std::size_t r, int) {
-      std::vector<double> combined(num_support, 0.0);
-      for (std::size_t m = 0; m < paths.size(); ++m) {
-        for (std::size_t i = 0; i < num_support; ++i) {
-          double product = weights[m];
-          for (const std::uint32_t k : paths[m]) {
-            product *= static_cast<double>(values[k][r * num_support + i]);
-          }
-          combined[i] += product;
-        }
-      }
-      for (std::size_t c = 0; c < num_classifiers(); ++c) {
-        double sum = 0;
-        for (std::size_t i = 0; i < num_support; ++i) sum += u[c * num_support + i] * combined[i];
-        result[(begin + r) * num_classifiers() + c] += sum;
-      }
-    });
+  for_kernel_rows(X, support, executor, [&](std::size_t row, std::span<const double> combined) {
+    for (std::size_t c = 0; c < num_classifiers(); ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < num_support; ++i) sum += u[c * num_support + i] * combined[i];
+      result[row * num_classifiers() + c] += sum;
+    }
+  });
+  return result;
+}
+
+std::vector<float> KernelClassifiers::kernel_values(const CsrView& X, const CsrMatrix& others,
+                                                    Executor& executor) const {
+  for (const FittedKernel& kernel : kernels) {
+    const KernelSpec& spec = kernel.spec;
+    require(!spec.centred && spec.type != KernelType::given, "kernel values: kernel ", spec.name,
+            spec.centred ? " is centred" : " is given",
+            ", so that its values are known with training rows only");
   }
+  std::vector<float> result(X.num_rows() * others.num_rows());
+  for_kernel_rows(X, others, executor, [&](std::size_t row, std::span<const double> combined) {
+    std::ranges::transform(combined,
+                           result.begin() + static_cast<std::ptrdiff_t>(row * others.num_rows()),
+                           [](double value) { return static_cast<float>(value); });
+  });
   return result;
 }
 

@@ -26,9 +26,20 @@ struct KernelClassifiers {
   /// scores[i * num_classifiers() + c] = f_c(x_i); columns of X that training did not have are
   /// ignored. Rows are computed in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
+  /// The kernel sum_m weight_m K_m of the classifiers, K(x_i, z_j) at [i * others.num_rows() + j].
+  /// Throws InvalidInput if one of the kernels is centred or given: their values are known with
+  /// training rows only. O(rows * other rows * kernels).
+  std::vector<float> kernel_values(const CsrView& X, const CsrMatrix& others,
+                                   Executor& executor) const;
   /// The terms weight_m sum_i u_ci K_m(x_i, x) of f_c(x), one per path m. The score is their sum
   /// plus the bias.
   std::vector<double> path_scores(const CsrView& x, std::size_t classifier) const;
+
+ private:
+  /// use(i, K(x_i, z) of all others z), several rows at once.
+  template <class Use>
+  void for_kernel_rows(const CsrView& X, const CsrMatrix& others, Executor& executor,
+                       const Use& use) const;
 };
 
 /// Makes the classifiers from a fit: grams[k] is kernel k of the paths, over the rows of X.

@@ -234,11 +234,17 @@ class Training {
         !use_newton_ || (problem_.loss != PointLossKind::logistic && !start_weights_);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
                                                problem_.X.num_nonzeros(), options.max_passes);
+    const std::int64_t all_positives =
+        std::accumulate(positives_.begin(), positives_.end(), std::int64_t{0},
+                        [](std::int64_t sum, const auto& rows) { return sum + std::ssize(rows); });
+    mean_positives_ = 1 + all_positives / std::max<std::int64_t>(num_labels, 1);
     const auto blocks = make_blocks(positives_);
     const std::size_t end = std::min(range.end, blocks.size());
     const std::size_t begin = std::min(range.begin, end);
-    blocks_left_ = static_cast<std::int64_t>(end - begin);
-    for (std::size_t b = begin; b < end; ++b) num_labels_ += std::ssize(blocks[b]);
+    for (std::size_t b = begin; b < end; ++b) {
+      num_labels_ += std::ssize(blocks[b]);
+      work_left_ += expected_work(blocks[b]);
+    }
     executor.for_each(end - begin, [&](std::size_t index, int worker) {
       train_block(blocks[begin + index], scratch_[static_cast<std::size_t>(worker)]);
     });
@@ -251,6 +257,14 @@ class Training {
   // of the costs.
   static constexpr double kNothing = 1e-9;
 
+  /// What the labels of a block are expected to take, in rows: half is the same for all labels, and
+  /// half in proportion to the rows that have the label.
+  std::int64_t expected_work(const std::vector<std::uint32_t>& labels) const {
+    std::int64_t rows = 0;
+    for (const std::uint32_t label : labels) rows += std::ssize(positives_[label]);
+    return rows + std::ssize(labels) * mean_positives_;
+  }
+
   void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
     if (!control_.proceed()) {
       const double at_zero = visit_point_loss(
@@ -261,9 +275,12 @@ class Training {
       }
       return;
     }
-    // The remaining time is divided evenly over the labels.
+    // More than is due, because most blocks take less.
+    constexpr double kGenerosity = 1.5;
+    const std::int64_t work = expected_work(labels);
+    const double part = static_cast<double>(work) / static_cast<double>(work_left_.fetch_sub(work));
     RunControl share(control_, nullptr,
-                     control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
+                     control_.seconds_left() * std::min(1.0, kGenerosity * part * num_workers_));
     std::vector<LaneInput> inputs;
     for (const std::uint32_t label : labels) {
       inputs.push_back({label, positives_[label],
@@ -433,7 +450,8 @@ class Training {
   std::int64_t num_labels_ = 0;  // that are trained
   int num_workers_;
   std::vector<BlockScratch> scratch_;
-  std::atomic<std::int64_t> blocks_left_ = 0;
+  std::int64_t mean_positives_ = 1;          // of a label, rounded up
+  std::atomic<std::int64_t> work_left_ = 0;  // of the blocks that have not begun
   std::atomic<std::int64_t> done_ = 0;
 };
 

@@ -42,6 +42,7 @@ class KernelPredictor final : public RowPredictor {
   /// The sources are the paths grouped by the columns that their kernels read.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
 
+  const KernelClassifiers& classifiers() const { return parts_.classifiers; }
   const CsrMatrix& support() const { return parts_.classifiers.support; }
   const SumProductNetwork& network() const { return parts_.network; }
   std::span<const double> beta() const { return parts_.beta; }

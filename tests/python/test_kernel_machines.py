@@ -22,6 +22,7 @@ from margrove import (
 )
 from margrove._options import option_text
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -573,3 +574,44 @@ def test_a_kernel_that_nobody_named_is_no_view() -> None:
     by_function = SPNMKLClassifier(kernel=lambda A, B: np.asarray(A) @ np.asarray(B).T + 1)
     assert by_function.fit(np.eye(4), y).views_ == {}
     assert by_function.predict(np.eye(4)).tolist() == model.predict(K).tolist()
+
+
+def test_the_learned_kernel_is_a_kernel_of_other_methods() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(120, 5))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    network = {
+        "kernels": {
+            "near": {"type": "gaussian", "columns": "1-2", "widths": ["0.5 median", "median"]},
+            "rest": {"type": "linear", "columns": "3-5"},
+        },
+        "shape": "one-layer",
+    }
+    fitted = SPNMKLClassifier(network=network, scale="standard").fit(X[:90], y[:90])
+    K, between = fitted.kernel_values(X[:90]), fitted.kernel_values(X[90:], X[:90])
+    assert K.shape == (90, 90)
+    assert between.shape == (30, 90)
+    np.testing.assert_allclose(K, K.T, rtol=1e-5)
+    assert np.linalg.eigvalsh(K.astype(np.float64)).min() > -1e-4
+    np.testing.assert_array_equal(fitted.kernel_values(X)[90:, :90], between)
+    # A machine on this kernel is the one that was learned with it.
+    peer = SVC(kernel=fitted.kernel_values, C=fitted.C).fit(X[:90], y[:90])
+    assert (peer.predict(X[90:]) == fitted.predict(X[90:])).mean() > 0.95
+    again = AverageMKLClassifier(kernel=fitted.kernel_values).fit(X[:90], y[:90])
+    assert again.score(X[90:], y[90:]) > 0.8
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_values_of_kernels_that_need_training_rows_are_refused(is_given: bool) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    if is_given:
+        fitted, rows = AverageMKLClassifier(kernel="precomputed").fit(X @ X.T, y), X @ X.T
+    else:
+        centred = {"kernels": {"c": {"type": "linear", "centred": True}}, "shape": "one-layer"}
+        fitted, rows = AverageMKLClassifier(network=centred).fit(X, y), X
+    with pytest.raises(ValueError, match="given" if is_given else "kernel c is centred, so that"):
+        fitted.kernel_values(rows)
+    with pytest.raises(NotFittedError):
+        AverageMKLClassifier().kernel_values(X)

@@ -372,6 +372,41 @@ TEST(OneVsRestLimit, every_label_has_a_share_of_the_time) {
   }
 }
 
+// The first labels have most of the rows, and take most of the time: with equal shares for all they
+// would be cut, although the time suffices.
+TEST(OneVsRestLimit, a_limit_that_suffices_for_all_labels_cuts_none) {
+  Random random(9);
+  Problem p;
+  p.num_labels = 200;
+  p.X = CsrMatrix(30);
+  for (std::uint32_t i = 0; i < 1500; ++i) {
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 8; ++l) {
+      if (random.below(2) == 0) set.push_back(l);
+    }
+    if (i < 2 * (p.num_labels - 8)) set.push_back(8 + i / 2);
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    for (FeatureId j = 0; j < 30; ++j) {
+      columns.push_back(j);
+      values.push_back(static_cast<float>(random.normal()));
+    }
+    p.X.append_row(columns, values);
+    p.labels.append(set);
+  }
+  const OneVsRestOptions options{.loss = PointLossKind::hinge, .C = 1, .tolerance = 1e-3};
+  const auto train_within = [&](double seconds) {
+    RunControl control(nullptr, seconds, &testing_clock::counted_seconds);
+    const OneVsRestFit fit =
+        train_one_vs_rest(p.X, p.labels, p.num_labels, options, Executor::serial(), control);
+    return std::pair(fit.stop, control.seconds());
+  };
+  const auto [stop, needed] = train_within(1e6);
+  EXPECT_EQ(stop, Stop::converged);
+  EXPECT_EQ(train_within(1.5 * needed).first, Stop::converged);
+  EXPECT_EQ(train_within(0.5 * needed).first, Stop::time_limit);
+}
+
 /// The weights with which a label says no to every row.
 Eigen::VectorXd no_weights(const Problem& problem) {
   Eigen::VectorXd w = Eigen::VectorXd::Zero(problem.X.num_columns());
