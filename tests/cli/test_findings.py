@@ -207,19 +207,23 @@ class Findings(CliTest):
                 self.assertIn("stop\tstalled\n", out)
                 self.assertRegex(err, "warning: .* values of feature 3 reach 17.*: scale the col")
 
-    def test_calibration_of_label_sets_is_refused_before_training(self) -> None:
+    def test_every_method_with_label_sets_can_be_calibrated(self) -> None:
+        # It was refused, before training and once only after it.
         self.write("sets", SETS)
-        self.write("dag", DAG)
+        self.write("tree", "r n\nr m\nn a\nn b\nm c\nm d\n")
         for method in DECLARED:
             if not method.label_sets or not method.takes_rows:
                 continue
             with self.subTest(method.name):
-                hierarchy = " --hierarchy dag" if method.takes_hierarchy else ""
+                hierarchy = " --hierarchy tree" if method.takes_hierarchy else ""
                 command = f"train --method {method.name}{hierarchy} --calibration 0.3 sets model"
-                self.assert_fails(
-                    2, "option calibration is given, but rows of sets have several labels",
-                    *command.split(),
-                )  # fmt: skip
+                self.run_program(*command.split())
+                out, _ = self.run_program("info", "model")
+                self.assertRegex(out, r"\ntemperature +\S+\nshift +\S+\n")
+                out, _ = self.run_program("predict", "model", "sets", "--probabilities", "--top",
+                                          "1")  # fmt: skip
+                for line in out.splitlines():
+                    self.assertTrue(0 < float(line.rsplit(":", 1)[1]) < 1, line)
 
     def test_rows_without_labels_train_no_structured_model(self) -> None:
         # A field of no labels was written and could not be read again.

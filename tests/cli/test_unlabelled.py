@@ -191,13 +191,13 @@ class Unlabelled(CliTest):
                         )[1]  # fmt: skip
                         self.assertRegex(err, "label")
 
-    def test_calibration_of_sets_is_refused(self) -> None:
-        self.assert_fails(
-            2, "option calibration is given, but rows of holes.svm have several labels, or option "
-            "unlabelled is keep, so that",
+    def test_sets_that_may_be_empty_can_be_calibrated(self) -> None:
+        self.run_program(
             "train", "--method", "flat-lr", "--quiet", "--unlabelled", "keep", "--calibration",
             "0.3", "holes.svm", "model",
         )  # fmt: skip
+        out, _ = self.run_program("info", "model")
+        self.assertRegex(out, r"\nshift +\S+\n")
 
     def test_sentences_have_no_such_rows(self) -> None:
         self.write("tags", TAGS)

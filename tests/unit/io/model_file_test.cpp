@@ -163,7 +163,7 @@ TEST(ModelFile, keeps_alternative_ids_of_labels) {
 
 TEST(ModelFile, keeps_the_calibration) {
   ModelParts model = small_model();
-  model.calibration = Calibration{0.375, 120, 0.02, 0.25};
+  model.calibration = Calibration{0.375, 0, 120, 0.02, 0.25};
   const ModelParts read = parse(serialize_model(model));
   ASSERT_TRUE(read.calibration.has_value());
   EXPECT_EQ(read.calibration->temperature, 0.375);
@@ -174,7 +174,7 @@ TEST(ModelFile, keeps_the_calibration) {
 
 TEST(ModelFile, a_temperature_that_is_not_positive_throws) {
   ModelParts model = small_model();
-  model.calibration = Calibration{0, 120, 0.02, 0.25};
+  model.calibration = Calibration{0, 0, 120, 0.02, 0.25};
   try {
     parse(serialize_model(model));
     FAIL();
