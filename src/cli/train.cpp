@@ -20,10 +20,10 @@ class Train final : public Command {
  public:
   Train(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
-    app.add_option(
-           "--calibration", calibration_,
-           "share of the rows that is held out to fit the temperature of probabilities, and of label "
-           "sets a shift, which trains twice; 0: none")
+    app.add_option("--calibration", calibration_,
+                   "share of the rows that is held out to fit the temperature of probabilities, "
+                   "and of label "
+                   "sets a shift, which trains twice; 0: none")
         ->type_name("SHARE")
         ->group("Probabilities (kept in the model)")
         ->capture_default_str()
