@@ -1,5 +1,6 @@
 #pragma once
-// Estimators with one linear classifier per label: flat, recursively regularised and top-down.
+// Estimators with one linear classifier per label: flat, recursively regularised, top-down
+// and with level weights.
 // Beside the options, kMethod is the name of each in the program and in the registry.
 
 #include <array>
@@ -34,8 +35,9 @@ auto decision_fields() {
           "above a threshold predicted from the row's scores (instance); auto: the better one "
           "of instance and threshold where training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
-            "folds of the cross-validation whose scores tune threshold, scut, rcut and instance; "
-            "they and the training itself share a time limit evenly"),
+            "folds of the cross-validation whose scores tune threshold, scut, rcut and instance, "
+            "and fit the level weights of level-svm; they and the training itself share a time "
+            "limit evenly"),
   };
 }
 }  // namespace detail
@@ -166,6 +168,33 @@ struct TopDownSvmOptions {
   }
 };
 
+struct LevelSvmOptions {
+  static constexpr std::string_view kMethod = "level-svm";
+  detail::LossWeight C = {};
+  double lambda = 0;
+  double bias = 1.0;
+  double intercept_penalty = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  PointLossKind loss = PointLossKind::squared_hinge;
+  static auto fields() {
+    using Options = LevelSvmOptions;
+    return std::tuple_cat(
+        detail::common_fields<Options>(), detail::decision_fields<Options>(),
+        std::tuple{
+            field("tolerance", &Options::tolerance, positive,
+                  "relative duality gap at which training of a node stops"),
+            field("max_passes", &Options::max_passes, at_least(1),
+                  "maximum number of passes over the rows for a node"),
+            field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
+                  "loss of each row's margin"),
+        });
+  }
+};
+
 // Recursive regularisation ------------------------------------------------------------------------
 
 /// What several parents of a node mean: the classifier of a leaf is the sum over all its ancestors,
@@ -259,8 +288,8 @@ struct HrLrOptions {
 };
 
 namespace detail {
-using LinearEstimators =
-    std::variant<FlatSvmOptions, FlatLrOptions, HrSvmOptions, HrLrOptions, TopDownSvmOptions>;
+using LinearEstimators = std::variant<FlatSvmOptions, FlatLrOptions, HrSvmOptions, HrLrOptions,
+                                      TopDownSvmOptions, LevelSvmOptions>;
 }
 
 }  // namespace margrove

@@ -351,40 +351,61 @@ std::vector<Split> decision_folds(const DecisionOptions& options, const LabelSet
   return validation_folds(sets, options.folds, options.seed);
 }
 
+DecisionTuner::DecisionTuner(const DecisionOptions& options, const LabelSets& sets,
+                             std::span<const double> row_weights,
+                             std::span<const LabelId> label_of_node)
+    : rule_(rule_of(options, sets)),
+      sets_(sets),
+      row_weights_(row_weights),
+      label_of_node_(label_of_node) {
+  scores_.at_least_one = true;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) scores_.at_least_one &= !sets[i].empty();
+}
+
+bool DecisionTuner::needs_scores() const {
+  return margrove::needs_scores(rule_) && sets_.num_rows() >= 2;
+}
+
+void DecisionTuner::add(const RowPredictor& predictor, const CsrView& X,
+                        const std::vector<std::uint32_t>& held_out, Executor& executor) {
+  const RankedLabels part = predictor.top(select_rows(X, held_out), num_ranked(sets_), executor);
+  auto& [pointers, labels, values] = scores_.ranked;
+  const std::size_t before = labels.size();
+  for (std::size_t i = 1; i < part.pointers.size(); ++i) {
+    pointers.push_back(before + part.pointers[i]);
+  }
+  labels.insert(labels.end(), part.labels.begin(), part.labels.end());
+  values.insert(values.end(), part.scores.begin(), part.scores.end());
+  std::vector<LabelId> set;
+  for (const std::uint32_t i : held_out) {
+    set.clear();
+    for (const LabelId node : sets_[i]) set.push_back(label_of_node_[node]);
+    scores_.truth.append(set);
+    if (!row_weights_.empty()) scores_.weights.push_back(row_weights_[i]);
+  }
+  scores_.num_labels = predictor.num_labels();
+}
+
+Decision DecisionTuner::tuned() const {
+  if (margrove::needs_scores(rule_) && !has_scores()) {
+    return ThresholdDecision{{0.0F}, scores_.at_least_one};
+  }
+  return tune(rule_, scores_);
+}
+
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const double> row_weights, std::span<const LabelId> label_of_node,
                         const FitRows& fit, Executor& executor, RunControl& control) {
-  const DecisionKind rule = rule_of(options, sets);
-  HeldOutScores scores;
-  scores.at_least_one = true;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) scores.at_least_one &= !sets[i].empty();
-  if (!needs_scores(rule)) return tune(rule, scores);
-  if (X.num_rows() < 2) return ThresholdDecision{{0.0F}, scores.at_least_one};
-
-  std::vector<LabelId> set;
+  DecisionTuner tuner(options, sets, row_weights, label_of_node);
+  if (!tuner.needs_scores()) return tuner.tuned();
   const auto score_fold = [&](const Split& split, RunControl& share) {
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
     end_if_interrupted(control);
-    if (scores.truth.num_rows() > 0 && !control.proceed()) return;  // earlier folds must do
-    const RankedLabels part =
-        predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);
-    const std::size_t before = scores.ranked.labels.size();
-    for (std::size_t i = 1; i < part.pointers.size(); ++i) {
-      scores.ranked.pointers.push_back(before + part.pointers[i]);
-    }
-    auto& [pointers, labels, values] = scores.ranked;
-    labels.insert(labels.end(), part.labels.begin(), part.labels.end());
-    values.insert(values.end(), part.scores.begin(), part.scores.end());
-    for (const std::uint32_t i : split.validation) {
-      set.clear();
-      for (const LabelId node : sets[i]) set.push_back(label_of_node[node]);
-      scores.truth.append(set);
-      if (!row_weights.empty()) scores.weights.push_back(row_weights[i]);
-    }
-    scores.num_labels = predictor->num_labels();
+    if (tuner.has_scores() && !control.proceed()) return;  // earlier folds must do
+    tuner.add(*predictor, X, split.validation, executor);
   };
   cross_validate(sets, options.folds, options.seed, control, score_fold);
-  return tune(rule, scores);
+  return tuner.tuned();
 }
 
 }  // namespace margrove

@@ -43,6 +43,28 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
                         std::span<const double> row_weights, std::span<const LabelId> label_of_node,
                         const FitRows& fit, Executor& executor, RunControl& control);
 
+/// The same decision, tuned on the scores of predictors that are trained elsewhere.
+class DecisionTuner {
+ public:
+  /// What it refers to must outlive it.
+  DecisionTuner(const DecisionOptions& options, const LabelSets& sets,
+                std::span<const double> row_weights, std::span<const LabelId> label_of_node);
+  /// Otherwise the decision does not depend on scores, and add() need not be called.
+  bool needs_scores() const;
+  bool has_scores() const { return scores_.truth.num_rows() > 0; }
+  /// Scores rows of X that the predictor was not trained on.
+  void add(const RowPredictor& predictor, const CsrView& X,
+           const std::vector<std::uint32_t>& held_out, Executor& executor);
+  Decision tuned() const;
+
+ private:
+  DecisionKind rule_;
+  const LabelSets& sets_;
+  std::span<const double> row_weights_;
+  std::span<const LabelId> label_of_node_;
+  HeldOutScores scores_;
+};
+
 /// The folds of that cross-validation, in the order in which tuned_decision() trains on them; empty
 /// if nothing is tuned.
 std::vector<Split> decision_folds(const DecisionOptions& options, const LabelSets& sets);

@@ -67,11 +67,7 @@ struct OneVsRestRun {
 
 template <class Options>
 OneVsRestRun one_vs_rest_run(const Options& options, const CsrView& X, PointLossKind loss) {
-  return {.solver = {.loss = loss,
-                     .C = loss_weight(options),
-                     .tolerance = options.tolerance,
-                     .max_passes = options.max_passes,
-                     .seed = options.seed},
+  return {.solver = one_vs_rest_options(options, loss),
           .decision = decision_options(options),
           .bias = intercept_value_or_free(options, X, loss),
           .free_intercept = options.intercept_penalty == 0};
@@ -97,16 +93,6 @@ OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_
   }
   return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), run.solver, executor,
                            control, extras);
-}
-
-FitReport to_report(const OneVsRestFit& fit) {
-  FitReport report;
-  report.stop = fit.stop;
-  for (const BinaryFit& label : fit.labels) report.passes = std::max(report.passes, label.passes);
-  report.primal = fit.primal;
-  report.dual = fit.dual;
-  report.relative_gap = fit.relative_gap();
-  return report;
 }
 
 LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatrix weights,

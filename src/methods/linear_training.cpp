@@ -38,6 +38,16 @@ double free_intercept_value(const CsrView& X, PointLossKind loss) {
   return static_cast<float>(loss == PointLossKind::logistic ? kLogistic * norm : norm);
 }
 
+FitReport to_report(const OneVsRestFit& fit) {
+  FitReport report;
+  report.stop = fit.stop;
+  for (const BinaryFit& label : fit.labels) report.passes = std::max(report.passes, label.passes);
+  report.primal = fit.primal;
+  report.dual = fit.dual;
+  report.relative_gap = fit.relative_gap();
+  return report;
+}
+
 void require_single_labels(const TrainingSet& data, std::string_view method) {
   const LabelSets& sets = *data.labels;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {

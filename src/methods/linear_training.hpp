@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linear/one_vs_rest.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "margrove/point_loss_kind.hpp"
@@ -44,6 +45,17 @@ double intercept_value_or_free(const Options& options, const CsrView& X, PointLo
   if (options.intercept_penalty == 0 && options.bias > 0) return free_intercept_value(X, loss);
   return intercept_value(options);
 }
+
+/// The solver of options that have its fields.
+template <class Options>
+OneVsRestOptions one_vs_rest_options(const Options& options, PointLossKind loss) {
+  return {.loss = loss,
+          .C = loss_weight(options),
+          .tolerance = options.tolerance,
+          .max_passes = options.max_passes,
+          .seed = options.seed};
+}
+FitReport to_report(const OneVsRestFit& fit);
 
 /// Throws InvalidInput, naming method, row and label, if a row has two labels.
 void require_single_labels(const TrainingSet& data, std::string_view method);

@@ -119,14 +119,6 @@ struct FamilyFit {
   std::vector<Weight> weights;
 };
 
-OneVsRestOptions solver_of(const TopDownSvmOptions& options) {
-  return {.loss = options.loss,
-          .C = loss_weight(options),
-          .tolerance = options.tolerance,
-          .max_passes = options.max_passes,
-          .seed = options.seed};
-}
-
 /// With features in the columns of X.
 std::vector<LabelFit> fit_children(const TopDownSvmOptions& options, const Family& family,
                                    const CsrView& X, std::span<const double> row_weights,
@@ -138,7 +130,7 @@ std::vector<LabelFit> fit_children(const TopDownSvmOptions& options, const Famil
   extras.free_intercept = options.intercept_penalty == 0;
   std::vector<LabelFit> children =
       train_label_blocks(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
-                         solver_of(options), {}, executor, control, extras);
+                         one_vs_rest_options(options, options.loss), {}, executor, control, extras);
   for (LabelFit& child : children) {
     for (FeatureId& j : child.weights.features) j = rows.columns[j];
   }
@@ -315,7 +307,7 @@ LabelProblems family_problems_of(const TopDownPlan& plan) {
   const LabelSets& sets = plan.leaves.sets;
   LabelProblems all{plan.rows.X,
                     plan.rows.weights,
-                    solver_of(plan.options),
+                    one_vs_rest_options(plan.options, plan.options.loss),
                     plan.options.intercept_penalty == 0,
                     {}};
   const auto add = [&](std::vector<Family> families, const std::vector<std::uint32_t>* rows) {
@@ -370,7 +362,7 @@ TrainResult train_top_down(const TopDownPlan& plan, const LabelFitSource& fits, 
 MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const LeafSets& leaves = plan.leaves;
-  const OneVsRestOptions solver = solver_of(plan.options);
+  const OneVsRestOptions solver = one_vs_rest_options(plan.options, plan.options.loss);
   MemoryEstimate largest;
   double weights = 0, members = 0;
   for (const Family& family : families_of(leaves.tree.graph, leaves.sets)) {

@@ -1,5 +1,7 @@
 #include "model/linear_predictor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,6 +28,14 @@ void check_parts(const LinearPredictor::Parts& parts) {
           parts.label_of_node.size(), ", but the graph has ", nodes);
   require(parts.alpha.empty() || parts.alpha.size() == nodes, "linear model: alpha has ",
           parts.alpha.size(), " entries, but the graph has ", nodes, " nodes");
+  std::size_t num_levels = 0;
+  for (NodeId n = 0; n < nodes; ++n) {
+    num_levels = std::max<std::size_t>(num_levels, parts.graph.depth(n) + 1);
+  }
+  require(parts.levels.offsets.size() == parts.levels.size() &&
+              (parts.levels.empty() || parts.levels.size() == num_levels),
+          "linear model: there are ", parts.levels.size(), " level weights and ",
+          parts.levels.offsets.size(), " offsets, but the graph has ", num_levels, " levels");
   require(parts.bias >= 0 && std::isfinite(parts.bias), "linear model: bias is ", parts.bias,
           ", but must be >= 0");
   require(parts.bias == 0 || parts.weights.num_features() > 0,
@@ -49,6 +59,16 @@ void check_parts(const LinearPredictor::Parts& parts) {
             "linear model: there are ", decision->thresholds.size(),
             " thresholds, but must be 1 or one per label");
   }
+}
+
+/// From the roots down, with four digits.
+std::string listed(const std::vector<double>& of_levels) {
+  std::string text;
+  for (const double value : of_levels) {
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{:.4g}", value);
+  }
+  return text;
 }
 
 // sums += the scores of the nodes, one after the other
@@ -241,6 +261,10 @@ std::vector<Fact> LinearPredictor::facts() const {
       {"weight density", concat(cells > 0 ? static_cast<double>(w.num_nonzeros()) / cells : 0.0)},
       {"weight bytes", concat(w.num_bytes())},
   };
+  if (!parts_.levels.empty()) {
+    facts.push_back({"level weights", listed(parts_.levels.factors)});
+    facts.push_back({"level offsets", listed(parts_.levels.offsets)});
+  }
   if (parts_.packed) facts.push_back({"compressed to", std::string(name_of(*parts_.packed))});
   const std::vector<Fact> of_decision = parts_.decision.facts();
   facts.insert(facts.end(), of_decision.begin(), of_decision.end());
@@ -253,6 +277,7 @@ LinearPredictor::Parts LinearPredictor::compressed_parts(
           .bias = parts_.bias,
           .graph = parts_.graph,
           .alpha = parts_.alpha,
+          .levels = parts_.levels,
           .label_of_node = parts_.label_of_node,
           .candidates = parts_.candidates,
           .num_labels = parts_.num_labels,
@@ -277,6 +302,10 @@ void LinearPredictor::save_parts(TensorMap& out, const std::string& prefix) cons
   out.put_view<LabelId>(prefix + ".label_of_node", parts_.label_of_node);
   out.put_view<NodeId>(prefix + ".candidates", parts_.candidates);
   if (!parts_.alpha.empty()) out.put_view<double>(prefix + ".alpha", parts_.alpha);
+  if (!parts_.levels.empty()) {
+    out.put_view<double>(prefix + ".level_weights", parts_.levels.factors);
+    out.put_view<double>(prefix + ".level_offsets", parts_.levels.offsets);
+  }
   parts_.decision.save(out, prefix);
 }
 
@@ -306,6 +335,18 @@ LinearPredictor::Parts LinearPredictor::load_parts(const TensorMap& tensors,
     parts.alpha = tensors.get<double>(prefix + ".alpha", nodes);
     for (const double a : parts.alpha) {
       tensors.check(a >= 0 && std::isfinite(a), "tensor ", prefix, ".alpha must not be negative");
+    }
+  }
+  if (tensors.has(prefix + ".level_weights")) {
+    parts.levels.factors = tensors.get<double>(prefix + ".level_weights");
+    parts.levels.offsets =
+        tensors.get<double>(prefix + ".level_offsets", parts.levels.factors.size());
+    for (const double v : parts.levels.factors) {
+      tensors.check(v >= 0 && std::isfinite(v), "tensor ", prefix,
+                    ".level_weights must not be negative");
+    }
+    for (const double c : parts.levels.offsets) {
+      tensors.check(std::isfinite(c), "tensor ", prefix, ".level_offsets must be finite");
     }
   }
   parts.decision = Decision::load(tensors, prefix, num_labels);

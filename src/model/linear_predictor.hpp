@@ -11,6 +11,7 @@
 #include "margrove/label_graph.hpp"
 #include "model/decision.hpp"
 #include "model/label_set_decoder.hpp"
+#include "model/level_weights.hpp"
 #include "model/predictor.hpp"
 #include "model/weight_compression.hpp"
 
@@ -24,6 +25,7 @@ class LinearPredictor final : public RowPredictor {
     double bias = 0;
     LabelGraph graph;                    // over the nodes
     std::vector<double> alpha;           // node weights already multiplied into U; empty: all 1
+    LevelWeights levels;                 // already multiplied into U; empty: all 1
     std::vector<LabelId> label_of_node;  // nodes may share a label (a spawned leaf and its parent)
     /// Nodes whose labels may be predicted; their labels are distinct. They are leaves if the
     /// decision uses node scores.
