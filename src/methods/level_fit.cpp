@@ -28,14 +28,6 @@ double logistic(double z) {
 
 }  // namespace
 
-std::size_t LevelNodes::num_levels() const {
-  std::size_t levels = 0;
-  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    levels = std::max<std::size_t>(levels, graph.depth(n) + 1);
-  }
-  return levels;
-}
-
 /// Of rows: their weights, losses, and the first and second derivatives of the loss.
 struct HeldOutLevels::Sums {
   double weight = 0, loss = 0;
@@ -64,16 +56,17 @@ struct HeldOutLevels::RowScores {
 HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
                              std::span<const double> row_weights)
     : num_nodes_(nodes.nodes.size()),
-      num_levels_(nodes.num_levels()),
+      num_levels_(GraphLevels(nodes.graph).size()),
       paths_(ancestor_sets(nodes.graph, nodes.leaves)),
       place_of_leaf_(nodes.graph.num_nodes()),
       sets_(sets),
       row_weights_(row_weights),
       has_single_leaves_(sets.single_label()) {
+  const GraphLevels levels(nodes.graph);
   std::vector<std::uint32_t> place(nodes.graph.num_nodes());
   for (std::uint32_t k = 0; k < num_nodes_; ++k) {
     place[nodes.nodes[k]] = k;
-    level_of_.push_back(nodes.graph.depth(nodes.nodes[k]));
+    level_of_.push_back(levels.of(nodes.nodes[k]));
   }
   detail::LongRowLists paths;
   std::vector<std::uint32_t> path;
@@ -271,11 +264,12 @@ LevelWeights HeldOutLevels::fit(bool with_offsets, Executor& executor, RunContro
 WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifiers,
                           const LevelWeights& levels, double bias) {
   const std::uint32_t num_features = classifiers.num_features();
+  const GraphLevels graph_levels(nodes.graph);
   CsrMatrix by_feature(nodes.graph.num_nodes());
   std::vector<NodeId> columns;
   std::vector<float> values;
   const auto add = [&](std::uint32_t place, double weight, bool is_intercept) {
-    const std::uint32_t level = nodes.graph.depth(nodes.nodes[place]);
+    const std::uint32_t level = graph_levels.of(nodes.nodes[place]);
     const double offset = is_intercept ? levels.offsets[level] / bias : 0;
     const auto value = static_cast<float>(levels.factors[level] * weight + offset);
     if (value == 0) return;

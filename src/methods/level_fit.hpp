@@ -21,7 +21,6 @@ struct LevelNodes {
   const LabelGraph& graph;
   std::span<const NodeId> nodes;   // with classifiers, ascending: all above the leaves
   std::span<const NodeId> leaves;  // ascending
-  std::size_t num_levels() const;
 };
 
 /// The scores of held-out rows at all nodes, on which v and c are fitted: they minimise the mean

@@ -4,9 +4,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "margrove/label_graph.hpp"
+
 namespace margrove {
 
-/// With a node's depth as its level d(n), a leaf has the score
+/// The levels of a graph: the level of an inner node is its depth, and all leaves, whatever their
+/// depth, are one level below the deepest inner nodes. So the scores of leaves are comparable.
+class GraphLevels {
+ public:
+  explicit GraphLevels(const LabelGraph& graph);  // must outlive the object
+  std::uint32_t size() const { return size_; }
+  std::uint32_t of(NodeId n) const { return graph_.is_leaf(n) ? size_ - 1 : graph_.depth(n); }
+
+ private:
+  const LabelGraph& graph_;
+  std::uint32_t size_ = 1;
+};
+
+/// With d(n) as the level of a node, a leaf has the score
 ///   f(x, l) = sum over the nodes n of A(l) of v_{d(n)} s_n(x) + c_{d(n)},
 /// where s_n is the score of the node's own classifier and v >= 0. Both vectors have an entry for
 /// each level; without levels both are empty.

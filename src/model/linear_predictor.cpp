@@ -28,10 +28,7 @@ void check_parts(const LinearPredictor::Parts& parts) {
           parts.label_of_node.size(), ", but the graph has ", nodes);
   require(parts.alpha.empty() || parts.alpha.size() == nodes, "linear model: alpha has ",
           parts.alpha.size(), " entries, but the graph has ", nodes, " nodes");
-  std::size_t num_levels = 0;
-  for (NodeId n = 0; n < nodes; ++n) {
-    num_levels = std::max<std::size_t>(num_levels, parts.graph.depth(n) + 1);
-  }
+  const std::size_t num_levels = GraphLevels(parts.graph).size();
   require(parts.levels.offsets.size() == parts.levels.size() &&
               (parts.levels.empty() || parts.levels.size() == num_levels),
           "linear model: there are ", parts.levels.size(), " level weights and ",
