@@ -65,10 +65,10 @@ auto one_vs_rest_fields() {
 }  // namespace detail
 
 /// Each label against the rest, or all labels in one problem (Crammer and Singer).
-enum class MulticlassKind { ovr, crammer_singer };
+enum class MulticlassKind { automatic, ovr, crammer_singer };
 template <>
 inline constexpr auto kEnumNames<MulticlassKind> =
-    std::array{EnumName{MulticlassKind::ovr, "ovr"},
+    std::array{EnumName{MulticlassKind::automatic, "auto"}, EnumName{MulticlassKind::ovr, "ovr"},
                EnumName{MulticlassKind::crammer_singer, "crammer-singer"}};
 
 /// The loss of a row's margin: automatic is the squared hinge, and the hinge with crammer-singer.
@@ -109,6 +109,7 @@ struct FlatSvmOptions {
                   "crammer-singer, which has no other"),
             field(
                 "multiclass", &FlatSvmOptions::multiclass,
+                {MulticlassKind::ovr, MulticlassKind::crammer_singer},
                 "each label against the rest, or all labels in one problem (rows with one label)"),
             field("epochs", &FlatSvmOptions::epochs, at_least(1),
                   "crammer-singer by sgd: passes over the rows"),
@@ -180,6 +181,7 @@ struct LevelSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   PointLossKind loss = PointLossKind::squared_hinge;
+  MulticlassKind multiclass = MulticlassKind::automatic;
   static auto fields() {
     using Options = LevelSvmOptions;
     return std::tuple_cat(
@@ -190,7 +192,12 @@ struct LevelSvmOptions {
             field("max_passes", &Options::max_passes, at_least(1),
                   "maximum number of passes over the rows for a node"),
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
-                  "loss of each row's margin"),
+                  "ovr: loss of each row's margin; crammer-singer has the hinge"),
+            field("multiclass", &Options::multiclass,
+                  "rows with one label: the nodes of a level in one problem, where each row has "
+                  "one of them, or each node against the rest, which alone trains in shards; auto: "
+                  "crammer-singer, but ovr where rows have several labels, intercepts are free, or "
+                  "a level has more than 2.5e8 pairs of a column and a node"),
         });
   }
 };

@@ -14,11 +14,11 @@
 #include "hierarchy/partial_labels.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "margrove/linear_estimators.hpp"
+#include "methods/crammer_singer.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "methods/name_matching.hpp"
-#include "outputs/path/path_svm.hpp"
 
 namespace margrove {
 namespace {
@@ -426,34 +426,25 @@ Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& dat
 
 // Crammer-Singer, the structured SVM over paths of a single node ----------------------------------
 
-/// min 1/2 |U|^2 + C sum_i max_l [U_l.x_i - U_{l_i}.x_i + 1{l != l_i}]. With weights alpha = 1/2 on
-/// nodes that are all roots and leaves, NHSVM has the loss sqrt(1/2 + 1/2) = 1 and, as U = W
-/// sqrt(1/2), the regulariser 1/2 |W|^2 = |U|^2: twice this objective if its C is twice as large.
-constexpr double kRootWeight = 0.5;
-
 struct CrammerSingerPlan {
-  StructuredTraining solver;
-  std::vector<double> costs;  // of a cost matrix; empty: 1 for each mistake
+  CrammerSinger problem;
   double bias;
   Continuation continuation;
   PlannedRows rows;
   OccurringLabels occurring;
-  std::vector<NodeId> label_of_row;
-  LabelGraph graph;
-  std::vector<double> alpha;
+  std::vector<std::uint32_t> label_of_row;  // positions in occurring.labels
   std::uint32_t num_known_labels;
   std::vector<std::string> warnings;
 };
 
 TrainResult train_crammer_singer(const CrammerSingerPlan& plan, Executor& executor,
                                  RunControl& control) {
-  PathSvmResult fit = train_path_svm(plan.rows.X, plan.label_of_row, plan.graph, plan.alpha,
-                                     {TaskLoss::normalized, plan.costs}, plan.solver, executor,
-                                     control, plan.rows.weights, plan.continuation);
+  CrammerSinger::Fit fit = plan.problem.train(plan.rows.X, plan.label_of_row, plan.rows.weights,
+                                              plan.continuation, executor, control);
   TrainResult result;
-  result.report = to_report(fit.fit, plan.warnings);
-  result.report.primal *= kRootWeight;
-  result.report.dual *= kRootWeight;
+  result.report = std::move(fit.report);
+  result.report.warnings.insert(result.report.warnings.begin(), plan.warnings.begin(),
+                                plan.warnings.end());
   result.state = std::move(fit.state);
   result.predictor = std::make_unique<LinearPredictor>(
       flat_parts(plan.occurring.labels, std::move(fit.weights), plan.bias, plan.num_known_labels));
@@ -477,31 +468,28 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
   flat.hierarchy = nullptr;
   require_single_labels(flat, "flat-svm with crammer-singer");
   LeafSets leaves = leaf_sets(flat);
+  const double bias = intercept_value(options);
+  OccurringLabels occurring =
+      occurring_labels(select_rows(*data.labels, leaves.kept), data.codec->size());
+  std::vector<double> costs;
+  if (!options.cost_matrix.empty()) {
+    costs = read_cost_matrix(options.cost_matrix, *data.codec).among(occurring.labels, *data.codec);
+  }
+  const auto num_labels = static_cast<std::uint32_t>(occurring.labels.size());
   CrammerSingerPlan plan{
-      .solver = structured_training(options, loss_weight(options) / kRootWeight),
-      .costs = {},
-      .bias = intercept_value(options),
+      .problem = CrammerSinger(options, loss_weight(options), num_labels, std::move(costs)),
+      .bias = bias,
       .continuation = data.continuation,
-      .rows = planned_rows(data, leaves.kept, intercept_value(options)),
-      .occurring = occurring_labels(select_rows(*data.labels, leaves.kept), data.codec->size()),
+      .rows = planned_rows(data, leaves.kept, bias),
+      .occurring = std::move(occurring),
       .label_of_row = {},
-      .graph = {},
-      .alpha = {},
       .num_known_labels = static_cast<std::uint32_t>(data.codec->size()),
       .warnings = std::move(leaves.warnings)};
   const LabelSets& sets = plan.occurring.sets;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) plan.label_of_row.push_back(sets[i][0]);
-  const auto num_nodes = static_cast<std::uint32_t>(plan.occurring.labels.size());
-  plan.graph = LabelGraph::flat(num_nodes);
-  plan.alpha.assign(num_nodes, kRootWeight);
-  if (!options.cost_matrix.empty()) {
-    plan.costs = read_cost_matrix(options.cost_matrix, *data.codec)
-                     .among(plan.occurring.labels, *data.codec);
-  }
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
-  memory.add(path_svm_memory(plan.rows.X, plan.graph, plan.alpha, !plan.costs.empty(), plan.solver,
-                             plan.continuation, executor.size()));
-  const bool keeps_checkpoints = writes_checkpoints(plan.solver);
+  memory.add(plan.problem.memory(plan.rows.X, plan.continuation, executor.size()));
+  const bool keeps_checkpoints = writes_checkpoints(plan.problem.solver());
   Plan made = planned(std::move(memory), std::move(plan), train_crammer_singer);
   made.keeps_checkpoints = keeps_checkpoints;
   return made;

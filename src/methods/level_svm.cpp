@@ -1,13 +1,18 @@
-// level-svm: one-vs-rest classifiers at all levels of the hierarchy, and a leaf's score as the sum
-// of those on its paths, with a weight for each level that held-out rows choose.
+// level-svm: linear classifiers at all levels of the hierarchy, and a leaf's score as the sum of
+// those on its paths, with a weight for each level that held-out rows choose.
 
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/out_of_time.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "margrove/linear_estimators.hpp"
+#include "methods/crammer_singer.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/level_fit.hpp"
 #include "methods/linear_training.hpp"
@@ -17,6 +22,14 @@
 namespace margrove {
 namespace {
 
+/// Nodes whose classifiers are trained together.
+struct NodeGroup {
+  std::vector<std::uint32_t> places;  // in LevelPlan::at_nodes, ascending
+  LabelSets sets;                     // of the rows: positions in `places`
+  std::optional<CrammerSinger>
+      joint;  // where every row has one of the nodes; otherwise one-vs-rest
+};
+
 struct LevelPlan {
   OneVsRestOptions solver;
   DecisionOptions decision;
@@ -24,11 +37,13 @@ struct LevelPlan {
   bool free_intercept;
   LeafSets leaves;
   PlannedRows rows;
-  OccurringLabels at_nodes;  // the nodes at or above the leaves of each row
+  OccurringLabels at_nodes;       // the nodes at or above the leaves of each row
+  std::vector<NodeGroup> groups;  // in the order in which they are trained
   std::uint32_t num_known_labels;
 
   LevelNodes nodes() const { return {leaves.tree.graph, at_nodes.labels, leaves.candidates}; }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(at_nodes.labels.size()); }
+  bool is_one_vs_rest() const { return groups.size() == 1 && !groups.front().joint; }
 };
 
 /// The set of a row becomes the nodes at or above it: the union of A(l).
@@ -49,6 +64,68 @@ OccurringLabels sets_at_nodes(const LeafSets& leaves) {
   return occurring_labels(sets, graph.num_nodes());
 }
 
+/// The sets of the rows among some of the nodes only.
+LabelSets sets_among(const LabelSets& at_nodes, const std::vector<std::uint32_t>& places,
+                     std::uint32_t num_nodes) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> position(num_nodes, kNone);
+  for (std::uint32_t k = 0; k < places.size(); ++k) position[places[k]] = k;
+  LabelSets sets;
+  std::vector<LabelId> set;
+  for (std::size_t i = 0; i < at_nodes.num_rows(); ++i) {
+    set.clear();
+    for (const LabelId place : at_nodes[i]) {
+      if (position[place] != kNone) set.push_back(position[place]);
+    }
+    sets.append(set);
+  }
+  return sets;
+}
+
+bool has_one_each(const LabelSets& sets) {
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    if (sets[i].size() != 1) return false;
+  }
+  return true;
+}
+
+/// The levels at which every row has one node, from the leaves up, as problems of Crammer and
+/// Singer, and the nodes of all other levels. `most_pairs`: of a column and a node.
+std::vector<NodeGroup> joint_groups(const LevelPlan& plan, const FlatSvmOptions& options,
+                                    double most_pairs) {
+  const GraphLevels levels(plan.leaves.tree.graph);
+  std::vector<std::vector<std::uint32_t>> of_level(levels.size());
+  for (std::uint32_t place = 0; place < plan.num_nodes(); ++place) {
+    of_level[levels.of(plan.at_nodes.labels[place])].push_back(place);
+  }
+  std::vector<NodeGroup> groups;
+  std::vector<std::uint32_t> others;
+  for (std::size_t level = of_level.size(); level-- > 0;) {
+    std::vector<std::uint32_t>& places = of_level[level];
+    const auto num_nodes = static_cast<std::uint32_t>(places.size());
+    LabelSets sets = sets_among(plan.at_nodes.sets, places, plan.num_nodes());
+    const double pairs = static_cast<double>(num_nodes) * plan.rows.X.view().num_columns();
+    if (num_nodes < 2 || pairs > most_pairs || !has_one_each(sets)) {
+      others.insert(others.end(), places.begin(), places.end());
+    } else {
+      groups.push_back(
+          {std::move(places), std::move(sets), CrammerSinger(options, plan.solver.C, num_nodes)});
+    }
+  }
+  if (others.empty()) return groups;
+  std::ranges::sort(others);
+  LabelSets sets = sets_among(plan.at_nodes.sets, others, plan.num_nodes());
+  groups.push_back({std::move(others), std::move(sets), {}});
+  return groups;
+}
+
+/// All nodes against the rest.
+std::vector<NodeGroup> one_vs_rest_group(const LevelPlan& plan) {
+  std::vector<std::uint32_t> places(plan.num_nodes());
+  std::iota(places.begin(), places.end(), 0U);
+  return {{std::move(places), plan.at_nodes.sets, {}}};
+}
+
 /// The folds that fit the level weights and tune the decision.
 std::vector<Split> folds_of(const LevelPlan& plan) {
   if (plan.leaves.sets.num_rows() < 2) return {};
@@ -66,13 +143,99 @@ LabelProblems level_problems_of(const LevelPlan& plan) {
   return all;
 }
 
-OneVsRestFit fit_nodes(const LevelPlan& plan, const CsrView& X, const LabelSets& sets,
-                       std::span<const double> row_weights, Executor& executor,
-                       RunControl& control) {
+/// The classifiers of some nodes, and how their training ended.
+struct NodeFit {
+  WeightMatrix weights;
+  FitReport report;
+};
+
+NodeFit to_node_fit(OneVsRestFit fit) {
+  FitReport report = to_report(fit);
+  return {std::move(fit.weights), std::move(report)};
+}
+
+NodeFit fit_group(const LevelPlan& plan, const NodeGroup& group, const CsrView& X,
+                  const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
+                  RunControl& control) {
+  if (group.joint) {
+    std::vector<std::uint32_t> node_of_row;
+    for (std::size_t i = 0; i < sets.num_rows(); ++i) node_of_row.push_back(sets[i].front());
+    CrammerSinger::Fit fit = group.joint->train(X, node_of_row, row_weights, {}, executor, control);
+    return {std::move(fit.weights), std::move(fit.report)};
+  }
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
   extras.free_intercept = plan.free_intercept;
-  return train_one_vs_rest(X, sets, plan.num_nodes(), plan.solver, executor, control, extras);
+  return to_node_fit(train_one_vs_rest(X, sets, static_cast<std::uint32_t>(group.places.size()),
+                                       plan.solver, executor, control, extras));
+}
+
+/// One column for each node, from the groups' columns.
+WeightMatrix merged(const LevelPlan& plan, std::vector<WeightMatrix> of_groups) {
+  if (of_groups.size() == 1) return std::move(of_groups.front());
+  CsrMatrix by_feature(plan.num_nodes());
+  std::vector<float> of_feature(plan.num_nodes());
+  std::vector<std::uint32_t> places;
+  std::vector<float> values;
+  for (FeatureId feature = 0; feature < of_groups.front().num_features(); ++feature) {
+    places.clear();
+    for (std::size_t g = 0; g < of_groups.size(); ++g) {
+      const auto add = [&](std::uint32_t column, float value) {
+        const std::uint32_t place = plan.groups[g].places[column];
+        of_feature[place] = value;
+        if (value != 0) places.push_back(place);
+      };
+      if (of_groups[g].is_dense()) {
+        for (std::uint32_t n = 0; n < of_groups[g].num_nodes(); ++n) {
+          add(n, of_groups[g].at(feature, n));
+        }
+      } else {
+        const SparseRow row = of_groups[g].sparse_values().row(feature);
+        for (std::size_t k = 0; k < row.size(); ++k) add(row.columns[k], row.values[k]);
+      }
+    }
+    std::ranges::sort(places);
+    values.clear();
+    for (const std::uint32_t place : places) values.push_back(of_feature[place]);
+    by_feature.append_row(places, values);
+  }
+  return WeightMatrix::sparse(std::move(by_feature));
+}
+
+/// The sum of the groups' problems.
+void add_to(FitReport& sum, const FitReport& group) {
+  sum.primal += group.primal;
+  sum.dual += group.dual;
+  sum.passes = std::max(sum.passes, group.passes);
+  sum.stop = std::max(sum.stop, group.stop);
+  sum.relative_gap = sum.primal > 0 ? (sum.primal - sum.dual) / sum.primal : 0.0;
+  sum.warnings.insert(sum.warnings.end(), group.warnings.begin(), group.warnings.end());
+}
+
+/// Trains on the given rows, or on all. The groups share a time limit evenly.
+NodeFit fit_nodes(const LevelPlan& plan, const std::vector<std::uint32_t>* rows, Executor& executor,
+                  RunControl& control) {
+  CsrMatrix own_rows;
+  if (rows != nullptr) own_rows = select_rows(plan.rows.X, *rows);
+  const CsrView X = rows != nullptr ? own_rows.view() : plan.rows.X.view();
+  const std::vector<double> weights =
+      rows != nullptr ? kept_weights(plan.rows.weights, *rows) : plan.rows.weights;
+  NodeFit all;
+  all.report.primal = all.report.dual = all.report.relative_gap = 0;
+  std::vector<WeightMatrix> of_groups;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const NodeGroup& group = plan.groups[g];
+    RunControl share(
+        control, [&](const Progress& progress) { return control.proceed(progress); },
+        control.seconds_left() / static_cast<double>(plan.groups.size() - g));
+    NodeFit fit =
+        fit_group(plan, group, X, rows != nullptr ? select_rows(group.sets, *rows) : group.sets,
+                  weights, executor, share);
+    add_to(all.report, fit.report);
+    of_groups.push_back(std::move(fit.weights));
+  }
+  all.weights = merged(plan, std::move(of_groups));
+  return all;
 }
 
 /// Classifiers and the rows that they were not trained on.
@@ -98,17 +261,16 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   const LabelSets& sets = plan.leaves.sets;
   const std::vector<double>& weights = plan.rows.weights;
   std::size_t problem = 0;
-  const auto next_fit = [&] { return joined(X.num_columns(), source(problem++), executor); };
+  const auto fit_on = [&](const std::vector<std::uint32_t>* rows, RunControl& share) {
+    if (!source) return fit_nodes(plan, rows, executor, share);
+    return to_node_fit(joined(X.num_columns(), source(problem++), executor));
+  };
   HeldOutLevels scores(plan.nodes(), sets, weights);
   DecisionTuner tuner(plan.decision, sets, weights, plan.leaves.tree.label_of_node);
   std::vector<Fold> folds;
   bool has_fold = false;
   const auto score_fold = [&](const Split& split, RunControl& share) {
-    const auto& rows = split.training;
-    OneVsRestFit fit =
-        source ? next_fit()
-               : fit_nodes(plan, select_rows(X, rows), select_rows(plan.at_nodes.sets, rows),
-                           kept_weights(weights, rows), executor, share);
+    NodeFit fit = fit_on(&split.training, share);
     end_if_interrupted(control);
     if (std::exchange(has_fold, true) && !control.proceed()) return;  // earlier folds must do
     scores.add(X, split.validation, fit.weights, executor);
@@ -122,11 +284,11 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
     const WeightMatrix classifiers = std::exchange(fold.classifiers, {});
     tuner.add(*predictor_of(plan, classifiers, levels, 0, {}), X, fold.held_out, executor);
   }
-  const OneVsRestFit fit =
-      source ? next_fit() : fit_nodes(plan, X, plan.at_nodes.sets, weights, executor, control);
+  NodeFit fit = fit_on(nullptr, control);
   TrainResult result;
-  result.report = to_report(fit);
-  result.report.warnings = plan.leaves.warnings;
+  result.report = std::move(fit.report);
+  result.report.warnings.insert(result.report.warnings.begin(), plan.leaves.warnings.begin(),
+                                plan.leaves.warnings.end());
   result.predictor = predictor_of(plan, fit.weights, levels, plan.bias, tuner.tuned());
   return result;
 }
@@ -135,19 +297,27 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const auto rows = static_cast<double>(X.num_rows());
   const LabelSets& at_nodes = plan.at_nodes.sets;
-  double nonzeros = 0;
-  for (const double count :
-       expected_nonzeros(X, at_nodes, plan.num_nodes(), plan.solver.loss, plan.solver.C)) {
-    nonzeros += count;
+  MemoryEstimate training, largest;
+  double nonzeros = 0;  // of the groups that are trained
+  for (const NodeGroup& group : plan.groups) {
+    const auto num_nodes = static_cast<std::uint32_t>(group.places.size());
+    MemoryEstimate own =
+        group.joint ? group.joint->memory(X, {}, num_threads)
+                    : one_vs_rest_memory(X, group.sets, num_nodes, plan.solver, num_threads);
+    largest = larger_of(std::move(largest), std::move(own));
+    for (const double count :
+         expected_nonzeros(X, group.sets, num_nodes, plan.solver.loss, plan.solver.C)) {
+      nonzeros += count;
+    }
   }
-  MemoryEstimate training =
-      one_vs_rest_memory(X, at_nodes, plan.num_nodes(), plan.solver, num_threads);
-  training.add("weights of the paths", 8 * nonzeros);
+  training.add(largest);
+  // Of the groups, of all nodes, and of the paths.
+  training.add("weights of the paths", (plan.groups.size() > 1 ? 24 : 8) * nonzeros);
   MemoryEstimate fold = training.times(1 - 1.0 / plan.decision.folds);
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
   training = larger_of(std::move(fold), std::move(training));
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
-  memory.add("nodes of rows", 12 * rows + 8.0 * static_cast<double>(at_nodes.num_labels_total()));
+  memory.add("nodes of rows", 24 * rows + 12.0 * static_cast<double>(at_nodes.num_labels_total()));
   memory.add("scores of held-out rows",
              HeldOutLevels::num_bytes(X.num_rows(), plan.at_nodes.labels.size()));
   const DecisionTuner tuner(plan.decision, plan.leaves.sets, plan.rows.weights, {});
@@ -160,10 +330,34 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
   return memory;
 }
 
+/// The pairs of a column and a node beyond which a level is not trained jointly by default, as this
+/// takes 8 bytes for each.
+constexpr double kMostPairs = 2.5e8;
+
+void set_groups(const LevelSvmOptions& options, LevelPlan& plan) {
+  const bool is_joint = options.multiclass == MulticlassKind::crammer_singer ||
+                        (options.multiclass == MulticlassKind::automatic &&
+                         plan.leaves.sets.single_label() && options.intercept_penalty > 0);
+  if (!is_joint) {
+    plan.groups = one_vs_rest_group(plan);
+    return;
+  }
+  const FlatSvmOptions joint{.seed = options.seed,
+                             .tolerance = options.tolerance,
+                             .max_passes = options.max_passes,
+                             .multiclass = MulticlassKind::crammer_singer};
+  const bool is_bounded = options.multiclass == MulticlassKind::automatic;
+  plan.groups =
+      joint_groups(plan, joint, is_bounded ? kMostPairs : std::numeric_limits<double>::infinity());
+}
+
 Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Executor& executor,
                     RunControl&) {
+  const bool is_joint = options.multiclass == MulticlassKind::crammer_singer;
+  if (is_joint) require_single_labels(data, "level-svm with crammer-singer");
   // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
-  const double bias = intercept_value_or_free(options, data.X, options.loss);
+  const double bias =
+      is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
   TrainingSet occurring = data;
   occurring.expected_labels = {};  // only labels that occur have classifiers
   LeafSets leaves = without_common_roots(leaf_sets(occurring));
@@ -174,11 +368,19 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                  .leaves = std::move(leaves),
                  .rows = {},
                  .at_nodes = {},
+                 .groups = {},
                  .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
+  set_groups(options, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train_level_svm, level_problems_of);
+  if (plan.is_one_vs_rest()) {
+    return planned(std::move(memory), std::move(plan), train_level_svm, level_problems_of);
+  }
+  return planned(std::move(memory), std::move(plan),
+                 [](const LevelPlan& settled, Executor& threads, RunControl& control) {
+                   return train_level_svm(settled, {}, threads, control);
+                 });
 }
 
 }  // namespace
