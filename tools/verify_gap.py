@@ -186,6 +186,9 @@ CASES = [  # method and options, training file
     ("hr-svm --hierarchy tree --decision argmax", "sets"),
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
+    *((f"level-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "inner --loss hinge",
+                                                       "tree --bias 0")),
+    *((f"level-svm --hierarchy {graph} --decision argmax", "sets") for graph in ("tree", "dag")),
     *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
         ("flat-svm", "tree", ""), ("flat-svm", "dag", "--loss hinge"), ("flat-lr", "tree", ""),
         ("hr-svm", "tree", ""), ("hr-svm", "dag", ""), ("hr-lr", "tree", ""),
