@@ -19,6 +19,7 @@ using ::testing::ElementsAre;
 struct Problem {
   LabelGraph graph;
   std::vector<NodeId> nodes, leaves;
+  NodeLists above;                      // of the leaves
   std::vector<std::uint32_t> level_of;  // of each of the nodes
   std::vector<std::vector<float>> scores;
   std::vector<std::vector<NodeId>> sets;
@@ -26,10 +27,7 @@ struct Problem {
 
   LevelNodes level_nodes() const { return {graph, nodes, leaves}; }
   std::size_t num_levels() const { return GraphLevels(graph).size(); }
-  bool is_above(NodeId n, NodeId leaf) const {
-    const auto above = ancestor_sets(graph, leaves)[leaf];
-    return std::ranges::binary_search(above, n);
-  }
+  bool is_above(NodeId n, NodeId leaf) const { return std::ranges::binary_search(above[leaf], n); }
 };
 
 /// 0 above 3 and 4, 1 above 4 and 5, 2 (without a classifier) above 6, 5 above 7: the leaves 3, 4
@@ -40,6 +38,7 @@ Problem on_dag() {
   problem.graph = LabelGraph::build(8, edges);
   problem.nodes = {0, 1, 3, 4, 5, 7};
   problem.leaves = {3, 4, 7};
+  problem.above = ancestor_sets(problem.graph, problem.leaves);
   problem.level_of = {0, 0, 2, 2, 1, 2};
   return problem;
 }
