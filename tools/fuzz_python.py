@@ -33,6 +33,7 @@ with atheris.instrument_imports(include=["margrove"]):
     ]  # fmt: skip
     WITH_HIERARCHY = [
         mg.HSVC, mg.NHSVC, mg.SharedSVC, mg.HRSVC, mg.HRLogisticRegression, mg.TopDownSVC,
+        mg.LevelSVC,
     ]  # fmt: skip
 
 

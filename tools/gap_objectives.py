@@ -18,6 +18,7 @@ from tools.model_reader import Model
 HINGE = surrogate("margin")
 MOST_LABELLINGS = 4096
 LEAST_NODE_WEIGHT = 1e-8
+LARGEST_OFFSET = 100  # relative to the weights of a node, in whose 32-bit intercept it is
 Rows = list[tuple[list[str], dict[int, float]]]  # labels and features
 
 
@@ -95,6 +96,17 @@ class Graph:
                     found.add(parent)
                     waiting.append(parent)
         return frozenset(found)
+
+    def levels(self) -> list[int]:
+        """The depth of inner nodes (here always below 62), and one level for all leaves."""
+        leaves = set(self.leaves)
+        inner = {n: self.depth(n) for n in range(len(self.parents)) if n not in leaves}
+        last = max(inner.values(), default=-1) + 1
+        return [inner.get(n, last) for n in range(len(self.parents))]
+
+    def depth(self, node: int) -> int:
+        """Edges of the longest path from a root."""
+        return max((self.depth(parent) + 1 for parent in self.parents[node]), default=0)
 
 
 def indicator(nodes: Iterable[int], size: int) -> Array:
@@ -312,6 +324,34 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
     return parts.objective(pieces, np.eye(parts.num_nodes))
 
 
+def of_levels(parts: LinearParts, loss: str) -> Objective:
+    """One-vs-rest at all nodes above labels of rows; the model has v w_n, c in the intercept."""
+    psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
+    v = parts.model.tensors["linear.level_weights"]
+    c = parts.model.tensors["linear.level_offsets"]
+    above = [frozenset().union(*(parts.graph.above(n) for n in leaves)) for leaves in parts.sets]
+    used = sorted(frozenset().union(*above))
+    levels = parts.graph.levels()
+    W = np.zeros_like(parts.W)
+    for n in used:
+        if v[levels[n]] == 0:
+            raise ValueError("the model lacks the classifiers of a level of weight 0")
+        W[:, n] = parts.W[:, n]
+        if parts.bias > 0:
+            offset = c[levels[n]] / parts.bias
+            W[-1, n] -= offset
+            if abs(offset) > LARGEST_OFFSET * np.linalg.norm(W[:, n]):
+                raise ValueError("32-bit intercepts do not hold what is beside so large an offset")
+        W[:, n] /= v[levels[n]]
+    parts.W = W
+    pieces = [
+        (i, (-1.0 if n in own else 1.0) * indicator([n], parts.num_nodes)[None], np.ones(1), psi)
+        for i, own in enumerate(above)
+        for n in used
+    ]
+    return parts.objective(pieces, np.eye(parts.num_nodes))
+
+
 # Structured models ------------------------------------------------------------------------------
 
 
@@ -434,8 +474,9 @@ def of_linear(model: Model, data: Path) -> Objective:
         return one_vs_rest(parts, loss, np.eye(parts.num_nodes), paths)
     if method in ("hr-svm", "hr-lr"):
         return recursive(parts, loss, data)
-    if method == "top-down-svm":
-        return top_down(parts, loss)
+    of_nodes = {"top-down-svm": top_down, "level-svm": of_levels}
+    if method in of_nodes:
+        return of_nodes[method](parts, loss)
     if method == "structured":
         return paths_or_sets(parts, "nodes", name, has_sets=True)
     losses = {"hsvm": "hamming", "nhsvm": "normalized"}

@@ -63,6 +63,7 @@ COMMANDS = [
     Command("train --method nhsvm --hierarchy dag sets OUT"),
     Command("train --method hr-lr --hierarchy tree --calibration 0.3 rows OUT"),
     Command("train --method top-down-svm --hierarchy tree rows OUT"),
+    Command("train --method level-svm --hierarchy dag sets OUT"),
     Command("train --method average-mkl rows OUT"),
     Command("train --method lp-mkl rows OUT"),
     Command("train --method simple-mkl rows OUT"),

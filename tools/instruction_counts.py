@@ -70,6 +70,12 @@ WORKLOADS = [
         "--method top-down-svm --hierarchy tree/hierarchy --tolerance 0.01",
         predicts=True,
     ),
+    Workload(
+        "level-svm",
+        "tree",
+        "--method level-svm --hierarchy tree/hierarchy --tolerance 0.01",
+        predicts=True,
+    ),
     Workload("chain, bcfw", "chain", "--method structured --max-passes 10", predicts=True),
     Workload(
         "field, slack",

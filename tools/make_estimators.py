@@ -106,6 +106,14 @@ ESTIMATORS = [
         "The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.",
     ),
     Estimator(
+        "LevelSVC",
+        "level-svm",
+        True,
+        "One-vs-rest SVMs at all levels of the hierarchy, summed with a weight for each level.\n\n"
+        "The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. "
+        "Rows may have several labels.",
+    ),
+    Estimator(
         "KernelRidgeClassifier",
         "kernel-ridge",
         True,

@@ -78,6 +78,8 @@ CASES = [
         "--method top-down-svm",
         "--method top-down-svm --intercept-penalty 0",
         "--method top-down-svm --beam 3 --loss squared-hinge",
+        "--method level-svm",
+        "--method level-svm --loss hinge --intercept-penalty 0",
         predict="--top 3 --scores",
     ),
     *with_hierarchy(
@@ -105,6 +107,7 @@ CASES = [
         "--method hr-svm --tfidf --solver alternating --tolerance 0.1",
         "--method hr-lr --tfidf --tolerance 0.02",
         "--method top-down-svm --tfidf --beam 0",
+        "--method level-svm --tfidf --bias 0",
         predict="--paths",
     ),
     # Few columns, all of them used: other solvers.
@@ -136,6 +139,7 @@ CASES = [
         "--method hr-svm --C 0.1 --loss squared-hinge --max-passes 100 --decision argmax",
         "--method hr-lr --C 0.1 --decision instance",
         "--method top-down-svm --C 0.1 --decision rcut",
+        "--method level-svm --C 0.1",
     ),
     *with_hierarchy(
         "dag",
@@ -151,6 +155,7 @@ CASES = [
         "--method hr-svm --dag graph --tolerance 0.01 --decision argmax",
         "--method hr-svm --dag graph --loss squared-hinge --decision argmax --tolerance 0.01",
         "--method hr-svm --solver alternating --tolerance 0.05 --decision argmax",
+        "--method level-svm --decision instance --tolerance 0.01",
         "--method hr-lr --decision rcut",
         "--method hr-lr --dag graph --decision threshold",
     ),

@@ -56,6 +56,7 @@ const std::vector<Registered>& registry() {
       {{"flat-lr", {}, {}}, none},
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
       {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
+      {{"level-svm", squared, {}}, of_hierarchies},
       {{"hr-svm", squared, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},

@@ -1,6 +1,7 @@
 #pragma once
 // Weights of the levels of a hierarchy (docs/notation.md, "Level weights").
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,11 +11,15 @@ namespace margrove {
 
 /// The levels of a graph: the level of an inner node is its depth, and all leaves, whatever their
 /// depth, are one level below the deepest inner nodes. So the scores of leaves are comparable.
+/// There are at most kMost levels: the deeper inner nodes of long chains share one.
 class GraphLevels {
  public:
+  static constexpr std::uint32_t kMost = 64;
   explicit GraphLevels(const LabelGraph& graph);  // must outlive the object
   std::uint32_t size() const { return size_; }
-  std::uint32_t of(NodeId n) const { return graph_.is_leaf(n) ? size_ - 1 : graph_.depth(n); }
+  std::uint32_t of(NodeId n) const {
+    return graph_.is_leaf(n) ? size_ - 1 : std::min(graph_.depth(n), size_ - 2);
+  }
 
  private:
   const LabelGraph& graph_;

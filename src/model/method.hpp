@@ -38,8 +38,8 @@ double intercept_value(const Options& options) {
                          ", but bias is 0, so that there is no intercept");
   require<InvalidOption>(options.intercept_penalty > 0,
                          "option intercept_penalty is 0, but must be > 0 here: free intercepts are "
-                         "for flat-svm with multiclass ovr, flat-lr, top-down-svm, and hr-svm and "
-                         "hr-lr without a label graph and the alternating solver");
+                         "for flat-svm with multiclass ovr, flat-lr, top-down-svm, level-svm, and "
+                         "hr-svm and hr-lr without a label graph and the alternating solver");
   return options.bias / std::sqrt(options.intercept_penalty);
 }
 
