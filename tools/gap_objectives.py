@@ -98,8 +98,7 @@ class Graph:
         return frozenset(found)
 
     def levels(self) -> list[int]:
-        """The depth of inner nodes, and one level below them for all leaves. Programs have at most
-        64 levels, more than any problem here."""
+        """The depth of inner nodes (here always below 62), and one level for all leaves."""
         leaves = set(self.leaves)
         inner = {n: self.depth(n) for n in range(len(self.parents)) if n not in leaves}
         last = max(inner.values(), default=-1) + 1
@@ -326,8 +325,7 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
 
 
 def of_levels(parts: LinearParts, loss: str) -> Objective:
-    """One-vs-rest at all nodes above labels of rows. The model has v w_n, and the offset of the
-    level in the intercept."""
+    """One-vs-rest at all nodes above labels of rows; the model has v w_n, c in the intercept."""
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
     v = parts.model.tensors["linear.level_weights"]
     c = parts.model.tensors["linear.level_offsets"]

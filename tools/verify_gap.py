@@ -113,6 +113,16 @@ def svm_rows(draw: random.Random, count: int, has_sets: bool) -> str:
     return "".join(lines)
 
 
+def grouped_rows(draw: random.Random) -> str:
+    """Groups {a, b} and {c, d} are easier to tell apart than their members."""
+    lines = []
+    for i in range(24):
+        group, member = divmod(i % 4, 2)
+        cells = (draw.gauss(4 * group, 1), draw.gauss(1.5 * member, 1))
+        lines.append(f"{LABELS[i % 4]} 1:{cells[0]:.3f} 2:{cells[1]:.3f}\n")
+    return "".join(lines)
+
+
 def tagged(draw: random.Random) -> str:
     blocks = []
     for _ in range(6):
@@ -149,6 +159,7 @@ def write_problems(folder: Path) -> None:
         "pairs": "a b\nb c\nc d\n",
         "tags": tagged(draw),
         "parse": parsed(draw),
+        "grouped": grouped_rows(draw),  # where level weights are not 0
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -186,9 +197,10 @@ CASES = [  # method and options, training file
     ("hr-svm --hierarchy tree --decision argmax", "sets"),
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
-    *((f"level-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "inner --loss hinge",
-                                                       "tree --bias 0")),
-    *((f"level-svm --hierarchy {graph} --decision argmax", "sets") for graph in ("tree", "dag")),
+    *((f"level-svm --hierarchy {o}", "grouped") for o in ("tree", "dag", "tree --loss hinge",
+                                                          "tree --bias 0")),
+    *((f"level-svm --hierarchy {o} --decision argmax", "sets")
+      for o in ("dag", "inner --decision-folds 2")),
     *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
         ("flat-svm", "tree", ""), ("flat-svm", "dag", "--loss hinge"), ("flat-lr", "tree", ""),
         ("hr-svm", "tree", ""), ("hr-svm", "dag", ""), ("hr-lr", "tree", ""),

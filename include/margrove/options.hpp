@@ -40,7 +40,6 @@ struct Range {
 };
 inline const Range positive{[](double x) { return x > 0 && std::isfinite(x); }, "> 0"};
 inline const Range non_negative{[](double x) { return x >= 0 && std::isfinite(x); }, ">= 0"};
-inline const Range any_number{[](double x) { return std::isfinite(x); }, "a number"};
 Range at_least(double low);
 Range between(double low, double high);  // both included
 

@@ -21,6 +21,7 @@ __all__ = [
     "FlatSVC",
     "HRLogisticRegression",
     "KernelRidgeClassifier",
+    "LevelSVC",
     "SharedSVC",
     "StructuredSVC",
     "TopDownSVC",
@@ -47,7 +48,7 @@ class FlatSVC(Continued):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -58,8 +59,9 @@ class FlatSVC(Continued):
         one of instance and threshold where training rows have several labels, otherwise argmax
         [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
-        the training itself share a time limit evenly [>= 2]
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -265,7 +267,7 @@ class FlatLogisticRegression(Continued):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -276,8 +278,9 @@ class FlatLogisticRegression(Continued):
         one of instance and threshold where training rows have several labels, otherwise argmax
         [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
-        the training itself share a time limit evenly [>= 2]
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -440,7 +443,7 @@ class HSVC(Incremental):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -658,7 +661,7 @@ class NHSVC(Incremental):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -876,7 +879,7 @@ class SharedSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -1050,7 +1053,7 @@ class HRSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -1061,8 +1064,9 @@ class HRSVC(Classifier):
         one of instance and threshold where training rows have several labels, otherwise argmax
         [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
-        the training itself share a time limit evenly [>= 2]
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -1241,7 +1245,7 @@ class HRLogisticRegression(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -1252,8 +1256,9 @@ class HRLogisticRegression(Classifier):
         one of instance and threshold where training rows have several labels, otherwise argmax
         [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
-        the training itself share a time limit evenly [>= 2]
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -1424,7 +1429,7 @@ class TopDownSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
@@ -1435,8 +1440,9 @@ class TopDownSVC(Classifier):
         one of instance and threshold where training rows have several labels, otherwise argmax
         [auto | argmax | zero | threshold | scut | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
-        the training itself share a time limit evenly [>= 2]
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
     tolerance : float, default 0.001
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000
@@ -1556,6 +1562,168 @@ class TopDownSVC(Classifier):
         self.loss = loss
         self.beam = beam
         self.partial_labels = partial_labels
+        self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
+        self.class_weight = class_weight
+        self.unlabelled = unlabelled
+        self.calibration = calibration
+        self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class LevelSVC(Classifier):
+    """One-vs-rest SVMs at all levels of the hierarchy, summed with a weight for each level.
+
+    The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. Rows
+    may have several labels.
+
+    Parameters
+    ----------
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
+        one of instance and threshold where training rows have several labels, otherwise argmax
+        [auto | argmax | zero | threshold | scut | rcut | instance]
+    decision_folds : int, default 3
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
+        the level weights of level-svm; they and the training itself share a time limit evenly [>=
+        2]
+    tolerance : float, default 0.001
+        relative duality gap at which training of a node stops [> 0]
+    max_passes : int, default 1000
+        maximum number of passes over the rows for a node [>= 1]
+    loss : str, default "squared-hinge"
+        loss of each row's margin [hinge | squared-hinge]
+    hierarchy : Any, default None
+        hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next three
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of texts have; None: its defaults
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
+    calibration : float, default 0.0
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        time after which training ends with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
+    progress : Progress, default False
+        True for a tqdm bar, or a function that is called with each report as keywords
+    """
+
+    _method = "level-svm"
+    _several_labels = True
+
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
+    def __init__(
+        self,
+        *,
+        C: float | str = "auto",
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        intercept_penalty: float = 1.0,
+        seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        tolerance: float = 0.001,
+        max_passes: int = 1000,
+        loss: str = "squared-hinge",
+        hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
+        class_weight: Any = None,
+        unlabelled: str = "auto",
+        calibration: float = 0.0,
+        scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.intercept_penalty = intercept_penalty
+        self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.loss = loss
         self.hierarchy = hierarchy
         self.text = text
         self.numeric = numeric
@@ -1725,7 +1893,7 @@ class StructuredSVC(Structured):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
         one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]

@@ -158,6 +158,7 @@ class Auto(AutoTest):
         out, _ = self.auto("--text-column", "text", "--numeric-columns", "size",
                            "--path-columns", "top,leaf", "rows.csv", "model")  # fmt: skip
         self.assertIn("top-down-svm", out)
+        self.assertIn("level-svm", out)
         self.assertGreater(self.accuracy("rows.csv"), 0.95)
 
     def test_stages_of_a_large_problem(self) -> None:

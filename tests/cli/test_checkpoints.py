@@ -145,6 +145,7 @@ class Checkpoints(CliTest):
             ["--method", "flat-svm"],
             ["--method", "flat-lr"],
             ["--method", "top-down-svm", "--hierarchy", "flat"],
+            ["--method", "level-svm", "--hierarchy", "flat"],
         ]
         for k, options in enumerate(cases):
             with self.subTest(options[1]):
@@ -255,7 +256,10 @@ class Checkpoints(CliTest):
         keep = ["--checkpoint", "state"]
         self.write("trees", parsed(5, 1))
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
-        no_state = "with these options does not keep its state. flat-svm, flat-lr and top-down-svm"
+        no_state = (
+            "with these options does not keep its state. flat-svm, flat-lr, top-down-svm and "
+            "level-svm do"
+        )
         hierarchy = ["--hierarchy", "tree"]
         cases = [
             (["--method", "hr-svm", *hierarchy, *keep], f"method hr-svm {no_state}"),

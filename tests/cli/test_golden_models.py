@@ -37,6 +37,8 @@ MODELS = {
     "v1-multilabel-text": Golden("--method flat-svm --text --C 10 texts", "texts"),
     "v1-counts": Golden("--method flat-lr --tfidf counts", "counts"),
     "v1-top-down": Golden("--method top-down-svm --hierarchy tree --beam 2 train", "short"),
+    "v1-levels": Golden("--method level-svm --hierarchy tree train", "short"),
+    "v1-level-sets": Golden("--method level-svm --hierarchy dag sets", "sets", ""),
     "v1-label-graph": Golden("--method hr-lr --label-graph pairs --anchor 0.5 train", "short"),
     "v1-shared": Golden("--method shared-svm --hierarchy tree train", "short"),
     "v1-calibrated": Golden(
@@ -210,6 +212,9 @@ PLANS = {
     ),
     "v1-top-down": Golden(
         "--method top-down-svm --hierarchy go.obo --tolerance 1e-7 --shards 2 terms", "terms"
+    ),
+    "v1-levels": Golden(
+        "--method level-svm --hierarchy tree3 --tolerance 1e-7 --shards 2 sets", "sets"
     ),
 }  # fmt: skip
 

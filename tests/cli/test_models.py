@@ -135,7 +135,7 @@ class HostileModels(CliTest):
         length = 5_000 if os.environ.get("MARGROVE_SANITIZED") else 20_000
         self.write("chain", "".join(f"n{i} n{i + 1}\n" for i in range(length)))
         self.write("train", f"n{length} 1:1\nn{length // 2} 2:1\nn5 1:1 2:1\n")
-        for method in ("flat-svm", "top-down-svm"):
+        for method in ("flat-svm", "top-down-svm", "level-svm"):
             self.trained(method, "--hierarchy", "chain")
             for arguments in (["info", "model"], ["predict", "model", "train"],
                               ["evaluate", "model", "train"]):  # fmt: skip

@@ -281,7 +281,7 @@ class Columns(Records):
 class Paths(Records):
     def test_equal_names_under_different_parents_are_different_nodes(self) -> None:
         truth = [(row["shop"], row["part"]) for row in self.test]
-        for method in ("flat-svm", "nhsvm", "hr-svm", "top-down-svm"):
+        for method in ("flat-svm", "nhsvm", "hr-svm", "top-down-svm", "level-svm"):
             out = self.fit(*SELECTION, *PATHS, method=method)
             self.assertIn(f"method\t{method}", out)
             self.assertEqual(self.accuracy(), 1, method)

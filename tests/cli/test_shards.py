@@ -14,6 +14,7 @@ from pathlib import Path
 from test_cli import MARGROVE, CliTest
 
 TOP_DOWN = ["--method", "top-down-svm", "--hierarchy", "tree"]
+LEVELS = ["--method", "level-svm", "--hierarchy", "tree"]
 
 
 class Shards(CliTest):
@@ -39,6 +40,8 @@ class Shards(CliTest):
             ([*TOP_DOWN, "--intercept-penalty", "0"], "train"),
             (TOP_DOWN, "train"),
             (TOP_DOWN, "several"),
+            (LEVELS, "train"),
+            ([*LEVELS, "--intercept-penalty", "0"], "several"),
             (["--method", "flat-svm", "--kernel-features", "nystroem:20"], "train"),
             (["--method", "flat-svm", "--kernel-features", "fourier:30"], "several"),
         ]
@@ -130,7 +133,8 @@ class Shards(CliTest):
     def test_mistakes_have_messages(self) -> None:
         self.assert_fails(
             2,
-            "method hsvm with these options cannot be trained in shards",
+            "method hsvm with these options cannot be trained in shards: its labels are trained "
+            "together. flat-svm with multiclass ovr, flat-lr, top-down-svm and level-svm can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
         )
         self.assert_fails(

@@ -65,7 +65,9 @@ def test_chooses_the_simplest_of_equals_and_explains() -> None:
     assert first["verdict"] == "chosen"
     assert set(first["options"]) == {"loss", "C"}
     assert chosen.reason_.startswith("flat-svm --loss squared-hinge --C")
-    assert {"hr-lr", "nhsvm", "top-down-svm"} <= {row["method"] for row in chosen.candidates_}
+    assert {"hr-lr", "nhsvm", "top-down-svm", "level-svm"} <= {
+        row["method"] for row in chosen.candidates_
+    }
     for row in chosen.candidates_:
         assert row["rows"] == 64
         assert row["seconds"] > 0

@@ -42,6 +42,8 @@ def assert_agrees(model: Any, X: Any) -> None:
         margrove.NHSVC(hierarchy=DAG),
         margrove.HRSVC(hierarchy=TREE),
         margrove.HSVC(hierarchy=DAG),
+        margrove.LevelSVC(hierarchy=TREE),
+        margrove.LevelSVC(hierarchy=DAG, bias=0, scale="none"),
     ],
 )
 def test_scores_are_products_with_the_coefficients(model: Any, is_sparse: bool) -> None:

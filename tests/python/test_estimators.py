@@ -23,6 +23,7 @@ from margrove import (
     FlatSVC,
     HRLogisticRegression,
     KernelRidgeClassifier,
+    LevelSVC,
     ModelFileError,
     SharedSVC,
     StructuredSVC,
@@ -54,6 +55,7 @@ ESTIMATORS: list[type[Classifier]] = [
     HRSVC,
     HRLogisticRegression,
     TopDownSVC,
+    LevelSVC,
 ]
 EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]
 LEAVES = np.array(["cat", "dog", "oak", "rose"])

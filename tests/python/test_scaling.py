@@ -10,6 +10,7 @@ from margrove import (
     NHSVC,
     FlatLogisticRegression,
     FlatSVC,
+    LevelSVC,
     LpMKLClassifier,
     TopDownSVC,
     load,
@@ -92,7 +93,7 @@ def test_an_unknown_scale_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [FlatSVC(), FlatLogisticRegression(bias=0), NHSVC(), TopDownSVC()]
+    "model", [FlatSVC(), FlatLogisticRegression(bias=0), NHSVC(), TopDownSVC(), LevelSVC()]
 )
 def test_explanations_add_up_in_the_units_of_the_columns(model: Any) -> None:
     X, y = wine()

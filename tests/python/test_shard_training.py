@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import HSVC, FlatLogisticRegression, FlatSVC, TopDownSVC, shards
+from margrove import HSVC, FlatLogisticRegression, FlatSVC, LevelSVC, TopDownSVC, shards
 from numpy.typing import NDArray
 
 EDGES = [(f"n{k // 4}", f"leaf{k}") for k in range(40)]
+LEVELS = [(f"n{k // 4}", k) for k in range(40)]
 
 
 def single_labels(seed: int = 1) -> tuple[NDArray[np.float32], NDArray[Any]]:
@@ -41,6 +42,8 @@ ESTIMATORS = {
     "logistic, thresholds": (FlatLogisticRegression(decision="scut"), several_labels),
     "top-down": (TopDownSVC(hierarchy=EDGES), single_labels),
     "top-down, greedy": (TopDownSVC(hierarchy=EDGES, beam=1, loss="squared-hinge"), single_labels),
+    "levels": (LevelSVC(hierarchy=EDGES), single_labels),
+    "levels, tuned decision": (LevelSVC(hierarchy=LEVELS), several_labels),
 }
 
 

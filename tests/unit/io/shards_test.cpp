@@ -67,7 +67,8 @@ TEST(Shards, make_the_model_of_one_training) {
   int k = 0;
   for (const Options& options :
        {Options{"flat-svm"}, Options{"flat-svm", {{"intercept_penalty", "0"}}},
-        Options{"flat-lr", {{"decision", "scut"}}}, Options{"top-down-svm"}}) {
+        Options{"flat-lr", {{"decision", "scut"}}}, Options{"top-down-svm"},
+        Options{"level-svm"}}) {
     for (const std::size_t num_shards : {1U, 3U, 1000U}) {
       const Divided divided = divide(options, num_shards, scratch / concat("work", k++));
       const ShardedTraining training(divided.folder);

@@ -24,8 +24,8 @@ template <class Options>
 class Estimator : public testing::Test {};
 using Estimators =
     testing::Types<FlatSvmOptions, FlatLrOptions, HSvmOptions, NhSvmOptions, SharedSvmOptions,
-                   HrSvmOptions, HrLrOptions, TopDownSvmOptions, SpnMklOptions, LpMklOptions,
-                   SimpleMklOptions, AverageMklOptions, KernelRidgeOptions>;
+                   HrSvmOptions, HrLrOptions, TopDownSvmOptions, LevelSvmOptions, SpnMklOptions,
+                   LpMklOptions, SimpleMklOptions, AverageMklOptions, KernelRidgeOptions>;
 TYPED_TEST_SUITE(Estimator, Estimators);
 
 TYPED_TEST(Estimator, has_the_options_of_its_method) {

@@ -268,6 +268,11 @@ TEST(Memory, top_down_svm) {
   check_rows("top-down-svm", {with_sets(kFewWideRows)}, {loosely({})});
 }
 
+TEST(Memory, level_svm) {
+  check_rows("level-svm", kShapes, {loosely({})});
+  check_rows("level-svm", kShapesWithSets, {loosely({})});
+}
+
 // Structured SVMs over paths and label sets -------------------------------------------------------
 
 TEST(Memory, hsvm) { check_rows("hsvm", kShapes, {loosely({})}); }

@@ -61,6 +61,8 @@ const std::vector<Case> kCases{
     {"hr-svm", {{"loss", "squared-hinge"}, {"alpha", "power:2"}}},
     {"top-down-svm", {}},
     {"top-down-svm", {{"loss", "squared-hinge"}, {"beam", "2"}}},
+    {"level-svm", {}},
+    {"level-svm", {{"loss", "hinge"}, {"bias", "0"}}},
 };
 
 TEST(Methods, separate_groups_and_keep_labels_without_data) {
@@ -127,7 +129,7 @@ TEST(Methods, memory_limit_refuses_with_estimate_and_limit) {
 }
 
 TEST(Methods, those_that_need_a_hierarchy_say_so) {
-  for (const char* name : {"hsvm", "nhsvm"}) {
+  for (const char* name : {"hsvm", "nhsvm", "level-svm"}) {
     EXPECT_THAT(message_of<InvalidOption>([&] { train(name, {}, grouped_rows(20, 1), nullptr); }),
                 HasSubstr("needs a hierarchy"));
   }
@@ -191,7 +193,7 @@ TEST(Methods, data_of_inner_labels_move_to_a_spawned_leaf_and_back) {
     with_inner.append(std::vector<LabelId>{label == 1 ? inner : label});
   }
   raw.labels = with_inner;
-  for (const char* name : {"hsvm", "nhsvm"}) {
+  for (const char* name : {"hsvm", "nhsvm", "level-svm"}) {
     const ModelParts model = train(name, {}, raw, &hierarchy);
     EXPECT_GT(accuracy(model, raw), 0.95) << name;
     const LabelId a = *model.labels.find("a");

@@ -1,0 +1,350 @@
+#include "methods/level_fit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/out_of_time.hpp"
+#include "base/random.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// Scores of rows at nodes, and the rows' leaves.
+struct Problem {
+  LabelGraph graph;
+  std::vector<NodeId> nodes, leaves;
+  NodeLists above;                      // of the leaves
+  std::vector<std::uint32_t> level_of;  // of each of the nodes
+  std::vector<std::vector<float>> scores;
+  std::vector<std::vector<NodeId>> sets;
+  std::vector<double> weights;  // empty: all 1
+
+  LevelNodes level_nodes() const { return {graph, nodes, leaves}; }
+  std::size_t num_levels() const { return GraphLevels(graph).size(); }
+  bool is_above(NodeId n, NodeId leaf) const { return std::ranges::binary_search(above[leaf], n); }
+};
+
+/// 0 above 3 and 4, 1 above 4 and 5, 2 (without a classifier) above 6, 5 above 7: the leaves 3, 4
+/// and 7 are all of the last level, and 5 is an inner node of level 1.
+Problem on_dag() {
+  const std::vector<LabelEdge> edges{{0, 3}, {0, 4}, {1, 4}, {1, 5}, {2, 6}, {5, 7}};
+  Problem problem;
+  problem.graph = LabelGraph::build(8, edges);
+  problem.nodes = {0, 1, 3, 4, 5, 7};
+  problem.leaves = {3, 4, 7};
+  problem.above = ancestor_sets(problem.graph, problem.leaves);
+  problem.level_of = {0, 0, 2, 2, 1, 2};
+  return problem;
+}
+
+/// A node's score is `signal` of its level if the row has a leaf below, otherwise -signal, and
+/// noise.
+void draw_rows(Problem& problem, std::size_t count, std::vector<double> signal,
+               std::size_t most_leaves, std::uint64_t seed) {
+  Random random(seed);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<NodeId> leaves = problem.leaves;
+    random.shuffle(std::span(leaves));
+    leaves.resize(1 + random.below(most_leaves));
+    std::ranges::sort(leaves);
+    std::vector<float> scores;
+    for (std::size_t k = 0; k < problem.nodes.size(); ++k) {
+      const bool is_positive = std::ranges::any_of(
+          leaves, [&](NodeId leaf) { return problem.is_above(problem.nodes[k], leaf); });
+      const double mean = signal[problem.level_of[k]] * (is_positive ? 1 : -1);
+      scores.push_back(static_cast<float>(mean + random.normal()));
+    }
+    problem.scores.push_back(scores);
+    problem.sets.push_back(leaves);
+  }
+}
+
+Problem drawn(std::size_t count, std::vector<double> signal, std::size_t most_leaves) {
+  Problem problem = on_dag();
+  draw_rows(problem, count, std::move(signal), most_leaves, 7);
+  return problem;
+}
+
+LabelSets sets_of(const Problem& problem) {
+  LabelSets sets;
+  for (const auto& set : problem.sets) sets.append(set);
+  return sets;
+}
+
+/// Row i has feature i alone, whose weights are its scores.
+LevelWeights fit(const Problem& problem, bool with_offsets, int threads = 1) {
+  const auto rows = static_cast<std::uint32_t>(problem.scores.size());
+  const auto nodes = static_cast<std::uint32_t>(problem.nodes.size());
+  std::vector<float> values;
+  CsrMatrix X(rows);
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    values.insert(values.end(), problem.scores[i].begin(), problem.scores[i].end());
+    X.append_row(std::vector<FeatureId>{i}, std::vector<float>{1});
+  }
+  Executor executor(threads);
+  RunControl control;
+  const LabelSets sets = sets_of(problem);
+  HeldOutLevels levels(problem.level_nodes(), sets, problem.weights);
+  std::vector<std::uint32_t> all(rows);
+  std::iota(all.begin(), all.end(), 0U);
+  const auto half = std::span(all).first(rows / 2);
+  const WeightMatrix classifiers = WeightMatrix::dense(rows, nodes, values);
+  levels.add(X, half, classifiers, executor);
+  levels.add(X, std::span(all).subspan(rows / 2), classifiers, executor);
+  return levels.fit(with_offsets, executor, control);
+}
+
+/// The mean loss and the ridge, written out.
+double objective(const Problem& problem, const LevelWeights& levels) {
+  const bool has_sets =
+      std::ranges::any_of(problem.sets, [](const auto& set) { return set.size() > 1; });
+  double sum = 0, total = 0;
+  for (std::size_t i = 0; i < problem.scores.size(); ++i) {
+    double all = 0, loss = 0;
+    for (const NodeId leaf : problem.leaves) {
+      double f = 0;
+      for (std::size_t k = 0; k < problem.nodes.size(); ++k) {
+        if (!problem.is_above(problem.nodes[k], leaf)) continue;
+        const std::uint32_t level = problem.level_of[k];
+        f += levels.factors[level] * problem.scores[i][k] + levels.offsets[level];
+      }
+      const bool is_own = std::ranges::count(problem.sets[i], leaf) > 0;
+      all += std::exp(f);
+      if (has_sets) loss += std::log1p(std::exp(is_own ? -f : f));
+      if (!has_sets && is_own) loss -= f;
+    }
+    const double weight = problem.weights.empty() ? 1 : problem.weights[i];
+    sum += weight * (has_sets ? loss : loss + std::log(all));
+    total += weight;
+  }
+  double squares = 0;
+  for (const double v : levels.factors) squares += v * v;
+  for (const double c : levels.offsets) squares += c * c;
+  return sum / total + 0.5e-6 * squares;
+}
+
+/// No step of a grid around the point, within v >= 0, is lower: the objective is convex.
+void expect_minimum(const Problem& problem, const LevelWeights& found, bool with_offsets) {
+  const double least = objective(problem, found);
+  for (const double length : {1e-3, 0.01, 0.1, 1.0}) {
+    const std::size_t moved = found.size() * (with_offsets ? 2 : 1);
+    std::vector<int> digits(moved, -1);  // in {-1, 0, 1}, counted up
+    for (std::size_t at = 0; at < moved;) {
+      LevelWeights other = found;
+      for (std::size_t k = 0; k < moved; ++k) {
+        if (k < found.size()) {
+          other.factors[k] = std::max(0.0, other.factors[k] + length * digits[k]);
+        } else {
+          other.offsets[k - found.size()] += length * digits[k];
+        }
+      }
+      EXPECT_GE(objective(problem, other), least - 1e-8);
+      for (at = 0; at < moved && ++digits[at] > 1; ++at) digits[at] = -1;
+    }
+  }
+}
+
+double slope(const Problem& problem, LevelWeights levels, std::size_t level) {
+  const double at = objective(problem, levels);
+  levels.factors[level] += 1e-5;
+  return (objective(problem, levels) - at) / 1e-5;
+}
+
+TEST(LevelFit, finds_the_minimum_for_single_leaves) {
+  const Problem problem = drawn(150, {0.5, 0.3, 1}, 1);
+  for (const bool with_offsets : {false, true}) {
+    const LevelWeights levels = fit(problem, with_offsets);
+    ASSERT_EQ(levels.size(), problem.num_levels());
+    for (const double v : levels.factors) EXPECT_GT(v, 0.05);
+    expect_minimum(problem, levels, with_offsets);
+  }
+}
+
+TEST(LevelFit, finds_the_minimum_for_label_sets) {
+  const Problem problem = drawn(150, {0.5, 0.3, 1}, 2);
+  for (const bool with_offsets : {false, true}) {
+    expect_minimum(problem, fit(problem, with_offsets), with_offsets);
+  }
+  EXPECT_LT(objective(problem, fit(problem, true)), objective(problem, fit(problem, false)) - 1e-4);
+}
+
+TEST(LevelFit, offsets_are_fitted_only_where_they_are_asked_for) {
+  for (const std::size_t most_leaves : {1U, 2U}) {
+    const Problem problem = drawn(150, {0.5, 0.3, 1}, most_leaves);
+    EXPECT_THAT(fit(problem, false).offsets, ElementsAre(0, 0, 0));
+    const std::vector<double> offsets = fit(problem, true).offsets;
+    EXPECT_TRUE(std::ranges::any_of(offsets, [](double c) { return std::abs(c) > 1e-3; }));
+  }
+}
+
+TEST(LevelFit, a_level_whose_scores_mislead_weighs_nothing) {
+  for (const std::size_t most_leaves : {1U, 2U}) {
+    const Problem problem = drawn(200, {-1, 0.5, 1}, most_leaves);
+    const LevelWeights levels = fit(problem, true);
+    EXPECT_EQ(levels.factors[0], 0);
+    EXPECT_GT(slope(problem, levels, 0), 1e-3) << "the bound is active";
+    expect_minimum(problem, levels, true);
+  }
+}
+
+TEST(LevelFit, where_all_levels_mislead_all_weigh_the_same) {
+  for (const bool with_offsets : {false, true}) {
+    EXPECT_EQ(fit(drawn(100, {-2, -2, -2}, 1), with_offsets), LevelWeights::uniform(3));
+  }
+}
+
+TEST(LevelFit, without_rows_all_levels_weigh_the_same) {
+  Problem problem = on_dag();
+  EXPECT_EQ(fit(problem, true), LevelWeights::uniform(3));
+  problem = drawn(20, {1, 1, 1}, 1);
+  problem.weights.assign(20, 0.0);
+  EXPECT_EQ(fit(problem, true), LevelWeights::uniform(3));
+}
+
+TEST(LevelFit, has_the_same_bits_on_any_number_of_threads) {
+  for (const std::size_t most_leaves : {1U, 3U}) {
+    const Problem problem = drawn(300, {0.5, 0.3, 1}, most_leaves);
+    EXPECT_EQ(fit(problem, true, 4), fit(problem, true, 1));
+  }
+}
+
+void expect_near(const LevelWeights& one, const LevelWeights& other) {
+  for (std::size_t d = 0; d < one.size(); ++d) {
+    EXPECT_NEAR(one.factors[d], other.factors[d], 1e-4);
+    EXPECT_NEAR(one.offsets[d], other.offsets[d], 1e-4);
+  }
+}
+
+TEST(LevelFit, a_row_of_weight_two_is_two_rows_and_one_of_weight_0_is_none) {
+  for (const std::size_t most_leaves : {1U, 2U}) {
+    Problem weighted = drawn(90, {0.5, 0.3, 1}, most_leaves);
+    Problem repeated = on_dag();
+    for (std::size_t i = 0; i < 90; ++i) {
+      weighted.weights.push_back(static_cast<double>(i % 3));
+      for (std::size_t copy = 0; copy < i % 3; ++copy) {
+        repeated.scores.push_back(weighted.scores[i]);
+        repeated.sets.push_back(weighted.sets[i]);
+      }
+    }
+    expect_near(fit(weighted, true), fit(repeated, true));
+  }
+}
+
+TEST(LevelFit, ends_with_the_weights_so_far_where_time_is_over) {
+  const Problem problem = drawn(30, {0.5, 0.3, 1}, 1);
+  const LabelSets sets = sets_of(problem);
+  HeldOutLevels levels(problem.level_nodes(), sets, {});
+  CsrMatrix X(1);
+  for (std::size_t i = 0; i < 30; ++i) X.append_row({}, {});
+  const std::vector<std::uint32_t> rows{0, 1, 2};
+  levels.add(X, rows, WeightMatrix::dense(1, 6), Executor::serial());
+  RunControl control({}, 0);
+  EXPECT_EQ(levels.fit(true, Executor::serial(), control), LevelWeights::uniform(3));
+  RunControl interrupted;
+  interrupted.interrupt();
+  EXPECT_THROW(levels.fit(true, Executor::serial(), interrupted), OutOfTime);
+}
+
+TEST(LevelFit, memory_is_that_of_the_scores_up_to_a_limit) {
+  EXPECT_EQ(HeldOutLevels::num_bytes(10, 3), 4 * 10 * 3);
+  const double most = 4.0 * static_cast<double>(HeldOutLevels::kMostTerms + 1000);
+  EXPECT_EQ(HeldOutLevels::num_bytes(std::size_t{1} << 40U, 1000), most);
+}
+
+// Path weights ------------------------------------------------------------------------------------
+
+const LevelWeights kLevels{{2, 0.5, 3}, {0.25, -1, 4}};
+
+TEST(PathWeights, sum_to_the_scores_of_leaves) {
+  const Problem problem = on_dag();
+  const auto nodes = static_cast<std::uint32_t>(problem.nodes.size());
+  constexpr double kBias = 0.5;
+  Random random(3);
+  CsrMatrix by_feature(nodes);
+  std::vector<float> values;
+  for (int j = 0; j < 4; ++j) {
+    std::vector<NodeId> columns;
+    std::vector<float> row;
+    for (NodeId k = 0; k < nodes; ++k) {
+      const bool is_zero = random.below(2) == 0;
+      values.push_back(is_zero ? 0.0F : static_cast<float>(random.normal()));
+      if (is_zero) continue;
+      columns.push_back(k);
+      row.push_back(values.back());
+    }
+    by_feature.append_row(columns, row);
+  }
+  const WeightMatrix dense = WeightMatrix::dense(4, nodes, values);
+  const WeightMatrix sparse = WeightMatrix::sparse(std::move(by_feature));
+  for (const WeightMatrix& classifiers : {dense, sparse}) {
+    const WeightMatrix U = path_weights(problem.level_nodes(), classifiers, kLevels, kBias);
+    ASSERT_EQ(U.num_features(), 4U);
+    ASSERT_EQ(U.num_nodes(), 8U);
+    for (const NodeId leaf : problem.leaves) {
+      const std::vector<double> x{1, -2, 3, kBias};
+      double expected = 0, found = 0;
+      for (std::size_t k = 0; k < nodes; ++k) {
+        if (!problem.is_above(problem.nodes[k], leaf)) continue;
+        double s = 0;
+        for (FeatureId j = 0; j < 4; ++j) s += x[j] * dense.at(j, static_cast<std::uint32_t>(k));
+        const std::uint32_t level = problem.level_of[k];
+        expected += kLevels.factors[level] * s + kLevels.offsets[level];
+        for (FeatureId j = 0; j < 4; ++j) found += x[j] * U.at(j, problem.nodes[k]);
+      }
+      EXPECT_NEAR(found, expected, 1e-5);
+    }
+    for (FeatureId j = 0; j < 4; ++j) {
+      for (const NodeId other : {2U, 6U}) EXPECT_EQ(U.at(j, other), 0) << "no classifier";
+    }
+  }
+}
+
+TEST(PathWeights, without_an_intercept_have_no_offsets) {
+  const Problem problem = on_dag();
+  const WeightMatrix ones = WeightMatrix::dense(2, 6, std::vector<float>(12, 1.0F));
+  const WeightMatrix U = path_weights(problem.level_nodes(), ones, kLevels, 0);
+  for (FeatureId j = 0; j < 2; ++j) {
+    EXPECT_EQ(U.at(j, 0), 2);
+    EXPECT_EQ(U.at(j, 5), 0.5F);
+    EXPECT_EQ(U.at(j, 7), 3);
+  }
+}
+
+TEST(PathWeights, of_levels_without_weight_are_their_offsets) {
+  const Problem problem = on_dag();
+  const WeightMatrix ones = WeightMatrix::dense(2, 6, std::vector<float>(12, 1.0F));
+  const WeightMatrix U = path_weights(problem.level_nodes(), ones, {{0, 0, 1}, {0, 3, 0}}, 2);
+  EXPECT_EQ(U.num_nonzeros(), 6 + 1);  // of the leaves, and one offset
+  EXPECT_EQ(U.at(1, 5), 1.5F);
+}
+
+// Levels ------------------------------------------------------------------------------------------
+
+TEST(GraphLevels, are_depths_of_inner_nodes_and_one_for_all_leaves) {
+  const Problem problem = on_dag();
+  const GraphLevels levels(problem.graph);
+  std::vector<std::uint32_t> found;
+  for (NodeId n = 0; n < 8; ++n) found.push_back(levels.of(n));
+  EXPECT_THAT(found, ElementsAre(0, 0, 0, 2, 2, 1, 2, 2));
+  EXPECT_EQ(levels.size(), 3U);
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 0; n < 99; ++n) edges.push_back({n, n + 1});
+  const LabelGraph chain = LabelGraph::build(100, edges);
+  const GraphLevels of_chain(chain);
+  EXPECT_EQ(of_chain.size(), GraphLevels::kMost);
+  EXPECT_EQ(of_chain.of(61), 61U);
+  EXPECT_EQ(of_chain.of(98), 62U) << "shared with all deeper inner nodes";
+  EXPECT_EQ(of_chain.of(99), 63U);
+  const LabelGraph flat = LabelGraph::build(3, {});
+  EXPECT_EQ(GraphLevels(flat).size(), 1U);
+  EXPECT_EQ(GraphLevels(flat).of(2), 0U);
+}
+
+}  // namespace
+}  // namespace margrove
