@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tools.convex_bounds import Array, Example, Psi, logistic, squared_hinge, surrogate
+from tools.label_graphs import Graph
 from tools.model_reader import Model
 
 HINGE = surrogate("margin")
@@ -20,6 +21,7 @@ MOST_LABELLINGS = 4096
 LEAST_NODE_WEIGHT = 1e-8
 LARGEST_OFFSET = 100  # relative to the weights of a node, in whose 32-bit intercept it is
 Rows = list[tuple[list[str], dict[int, float]]]  # labels and features
+Piece = tuple[int, Array, Array, Psi]  # row, pieces x nodes, g, psi
 
 
 @dataclass
@@ -76,39 +78,6 @@ def loss_weight(model: Model) -> float:
 # Hierarchies ------------------------------------------------------------------------------------
 
 
-class Graph:
-    """Nodes with all their ancestors, themselves included."""
-
-    def __init__(self, num_nodes: int, edges: Iterable[Sequence[int]]) -> None:
-        self.parents: list[list[int]] = [[] for _ in range(num_nodes)]
-        inner = set()
-        for parent, child in edges:
-            self.parents[child].append(int(parent))
-            inner.add(int(parent))
-        self.leaves = [n for n in range(num_nodes) if n not in inner]
-
-    def above(self, node: int) -> frozenset[int]:
-        found = {node}
-        waiting = [node]
-        while waiting:
-            for parent in self.parents[waiting.pop()]:
-                if parent not in found:
-                    found.add(parent)
-                    waiting.append(parent)
-        return frozenset(found)
-
-    def levels(self) -> list[int]:
-        """The depth of inner nodes (here always below 62), and one level for all leaves."""
-        leaves = set(self.leaves)
-        inner = {n: self.depth(n) for n in range(len(self.parents)) if n not in leaves}
-        last = max(inner.values(), default=-1) + 1
-        return [inner.get(n, last) for n in range(len(self.parents))]
-
-    def depth(self, node: int) -> int:
-        """Edges of the longest path from a root."""
-        return max((self.depth(parent) + 1 for parent in self.parents[node]), default=0)
-
-
 def indicator(nodes: Iterable[int], size: int) -> Array:
     out = np.zeros(size)
     out[list(nodes)] = 1
@@ -162,7 +131,7 @@ class LinearParts:
                 kept.append(([] if len(below) > 1 else below, features))
         self.rows = kept
 
-    def objective(self, coefficients: list[tuple[int, Array, Array, Psi]], R: Array) -> Objective:
+    def objective(self, coefficients: list[Piece], R: Array) -> Objective:
         """Examples (row, pieces x nodes, g, psi) where the regulariser is 1/2 |W R|^2; R is
         invertible on the nodes with weight."""
         inverse = np.linalg.pinv(R)
@@ -288,14 +257,19 @@ def paths_or_sets(parts: LinearParts, loss: str, name: str, has_sets: bool) -> O
     return parts.objective(pieces, parts.metric())
 
 
-def crammer_singer(parts: LinearParts, name: str) -> Objective:
+def one_of(own: Sequence[int], nodes: Iterable[int], size: int, psi: Psi) -> list[Piece]:
+    """Crammer and Singer's problem among the nodes, of which each row has one."""
     pieces = []
-    for i, truth in enumerate(parts.sets):
-        (own,) = truth
-        others = [n for n in range(parts.num_nodes) if n != own]
-        C = np.array([indicator([n], parts.num_nodes) - indicator([own], parts.num_nodes)
-                      for n in others])  # fmt: skip
-        pieces.append((i, C, np.ones(len(others)), surrogate(name)))
+    for i, truth in enumerate(own):
+        others = [n for n in nodes if n != truth]
+        C = np.array([indicator([n], size) - indicator([truth], size) for n in others])
+        pieces.append((i, C, np.ones(len(others)), psi))
+    return pieces
+
+
+def crammer_singer(parts: LinearParts, name: str) -> Objective:
+    own = [next(iter(truth)) for truth in parts.sets]
+    pieces = one_of(own, range(parts.num_nodes), parts.num_nodes, surrogate(name))
     return parts.objective(pieces, np.eye(parts.num_nodes))
 
 
@@ -325,7 +299,8 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
 
 
 def of_levels(parts: LinearParts, loss: str) -> Objective:
-    """One-vs-rest at all nodes above labels of rows; the model has v w_n, c in the intercept."""
+    """At levels where each row has one node Crammer and Singer's problem, at others one-vs-rest, of
+    the nodes above labels of rows; the model has v w_n, c in the intercept."""
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
     v = parts.model.tensors["linear.level_weights"]
     c = parts.model.tensors["linear.level_offsets"]
@@ -344,11 +319,17 @@ def of_levels(parts: LinearParts, loss: str) -> Objective:
                 raise ValueError("32-bit intercepts do not hold what is beside so large an offset")
         W[:, n] /= v[levels[n]]
     parts.W = W
-    pieces = [
-        (i, (-1.0 if n in own else 1.0) * indicator([n], parts.num_nodes)[None], np.ones(1), psi)
-        for i, own in enumerate(above)
-        for n in used
-    ]
+    is_joint = max(map(len, parts.sets)) == 1 and parts.model.option("multiclass") != "ovr"
+    pieces: list[Piece] = []
+    for level in set(levels):
+        nodes = [n for n in used if levels[n] == level]
+        own = [sorted(found.intersection(nodes)) for found in above]
+        if is_joint and len(nodes) > 1 and all(len(found) == 1 for found in own):
+            pieces += one_of([found[0] for found in own], nodes, parts.num_nodes, HINGE)
+            continue
+        signs = [(i, n, -1.0 if n in found else 1.0) for i, found in enumerate(own) for n in nodes]
+        pieces += [(i, sign * indicator([n], parts.num_nodes)[None], np.ones(1), psi)
+                   for i, n, sign in signs]  # fmt: skip
     return parts.objective(pieces, np.eye(parts.num_nodes))
 
 

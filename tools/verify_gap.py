@@ -197,8 +197,9 @@ CASES = [  # method and options, training file
     ("hr-svm --hierarchy tree --decision argmax", "sets"),
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
-    *((f"level-svm --hierarchy {o}", "grouped") for o in ("tree", "dag", "tree --loss hinge",
-                                                          "tree --bias 0")),
+    *((f"level-svm --hierarchy {o}", "grouped") for o in (
+        "tree", "dag", "tree --bias 0", "tree --multiclass ovr",
+        "dag --multiclass ovr --loss hinge")),
     *((f"level-svm --hierarchy {o} --decision argmax", "sets")
       for o in ("dag", "inner --decision-folds 2")),
     *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
