@@ -109,7 +109,7 @@ ESTIMATORS = [
         "LevelSVC",
         "level-svm",
         True,
-        "One-vs-rest SVMs at all levels of the hierarchy, summed with a weight for each level.\n\n"
+        "Linear SVMs at all levels of the hierarchy, summed with a weight for each level.\n\n"
         "The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. "
         "Rows may have several labels.",
     ),

@@ -1584,7 +1584,7 @@ class TopDownSVC(Classifier):
 
 
 class LevelSVC(Classifier):
-    """One-vs-rest SVMs at all levels of the hierarchy, summed with a weight for each level.
+    """Linear SVMs at all levels of the hierarchy, summed with a weight for each level.
 
     The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. Rows
     may have several labels.
@@ -1620,7 +1620,12 @@ class LevelSVC(Classifier):
     max_passes : int, default 1000
         maximum number of passes over the rows for a node [>= 1]
     loss : str, default "squared-hinge"
-        loss of each row's margin [hinge | squared-hinge]
+        ovr: loss of each row's margin; crammer-singer has the hinge [hinge | squared-hinge]
+    multiclass : str, default "auto"
+        rows with one label: the nodes of a level in one problem, where each row has one of them, or
+        each node against the rest, which alone trains in shards; auto: crammer-singer, but ovr
+        where rows have several labels, intercepts are free, or a level has more than 2.5e8 pairs of
+        a column and a node [auto | ovr | crammer-singer]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1694,6 +1699,7 @@ class LevelSVC(Classifier):
         tolerance: float = 0.001,
         max_passes: int = 1000,
         loss: str = "squared-hinge",
+        multiclass: str = "auto",
         hierarchy: Any = None,
         text: Any = None,
         numeric: Any = None,
@@ -1724,6 +1730,7 @@ class LevelSVC(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.loss = loss
+        self.multiclass = multiclass
         self.hierarchy = hierarchy
         self.text = text
         self.numeric = numeric

@@ -387,7 +387,7 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
 
 Method level_svm() {
   Method method = make_method<LevelSvmOptions>(
-      "one-vs-rest classifiers at all levels, with level weights from held-out rows",
+      "linear classifiers at all levels, with level weights from held-out rows",
       plan_level_svm, [](const LevelSvmOptions& options) { return weight_of_hinge(options.loss); });
   method.needs_hierarchy = true;
   return method;

@@ -145,7 +145,7 @@ class Checkpoints(CliTest):
             ["--method", "flat-svm"],
             ["--method", "flat-lr"],
             ["--method", "top-down-svm", "--hierarchy", "flat"],
-            ["--method", "level-svm", "--hierarchy", "flat"],
+            ["--method", "level-svm", "--multiclass", "ovr", "--hierarchy", "flat"],
         ]
         for k, options in enumerate(cases):
             with self.subTest(options[1]):
@@ -258,11 +258,12 @@ class Checkpoints(CliTest):
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
         no_state = (
             "with these options does not keep its state. flat-svm, flat-lr, top-down-svm and "
-            "level-svm do"
+            "level-svm with multiclass ovr do"
         )
         hierarchy = ["--hierarchy", "tree"]
         cases = [
             (["--method", "hr-svm", *hierarchy, *keep], f"method hr-svm {no_state}"),
+            (["--method", "level-svm", *hierarchy, *keep], f"method level-svm {no_state}"),
             (["--method", "kernel-ridge", *keep], f"method kernel-ridge {no_state}"),
             (["--method", "shared-svm", *hierarchy, *keep], f"method shared-svm {no_state}"),
             ([*NHSVM, "--solver", "one-slack", *keep], f"method nhsvm {no_state}"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from test_cli import MARGROVE, CliTest
 
 TOP_DOWN = ["--method", "top-down-svm", "--hierarchy", "tree"]
-LEVELS = ["--method", "level-svm", "--hierarchy", "tree"]
+LEVELS = ["--method", "level-svm", "--multiclass", "ovr", "--hierarchy", "tree"]
 
 
 class Shards(CliTest):
@@ -134,7 +134,7 @@ class Shards(CliTest):
         self.assert_fails(
             2,
             "method hsvm with these options cannot be trained in shards: its labels are trained "
-            "together. flat-svm with multiclass ovr, flat-lr, top-down-svm and level-svm can",
+            "together. flat-svm and level-svm with multiclass ovr, flat-lr and top-down-svm can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
         )
         self.assert_fails(

@@ -42,7 +42,7 @@ ESTIMATORS = {
     "logistic, thresholds": (FlatLogisticRegression(decision="scut"), several_labels),
     "top-down": (TopDownSVC(hierarchy=EDGES), single_labels),
     "top-down, greedy": (TopDownSVC(hierarchy=EDGES, beam=1, loss="squared-hinge"), single_labels),
-    "levels": (LevelSVC(hierarchy=EDGES), single_labels),
+    "levels": (LevelSVC(hierarchy=EDGES, multiclass="ovr"), single_labels),
     "levels, tuned decision": (LevelSVC(hierarchy=LEVELS), several_labels),
 }
 

@@ -68,7 +68,7 @@ TEST(Shards, make_the_model_of_one_training) {
   for (const Options& options :
        {Options{"flat-svm"}, Options{"flat-svm", {{"intercept_penalty", "0"}}},
         Options{"flat-lr", {{"decision", "scut"}}}, Options{"top-down-svm"},
-        Options{"level-svm"}}) {
+        Options{"level-svm", {{"multiclass", "ovr"}}}}) {
     for (const std::size_t num_shards : {1U, 3U, 1000U}) {
       const Divided divided = divide(options, num_shards, scratch / concat("work", k++));
       const ShardedTraining training(divided.folder);

@@ -59,7 +59,7 @@ std::vector<double> machine(const Examples& raw, const std::vector<std::string>&
   return w;
 }
 
-const OptionValues kExact{{"tolerance", "1e-8"}, {"max_passes", "10000"}};
+const OptionValues kExact{{"multiclass", "ovr"}, {"tolerance", "1e-8"}, {"max_passes", "10000"}};
 
 TEST(LevelSvm, every_node_has_the_machine_of_the_rows_at_or_below_it) {
   const Hierarchy hierarchy = groups();
@@ -133,6 +133,74 @@ TEST(LevelSvm, reports_the_objective_of_the_last_training) {
   }
   EXPECT_NEAR(model.report.primal, objective, 1e-4 * objective);
   EXPECT_NEAR(model.report.dual, objective, 1e-4 * objective);
+}
+
+/// The problem of Crammer and Singer with these labels of the rows: a column for each, ascending.
+ModelParts joint_machine(const Examples& raw, const std::vector<std::string>& label_of) {
+  Examples rows = raw;
+  rows.codec = {};
+  LabelSets labels;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    labels.append(std::vector<LabelId>{rows.codec.add(label_of[raw.labels[i][0]])});
+  }
+  rows.labels = std::move(labels);
+  const OptionValues options{
+      {"multiclass", "crammer-singer"}, {"C", "1"}, {"tolerance", "1e-6"}, {"max_passes", "10000"}};
+  return train("flat-svm", options, rows, nullptr);
+}
+
+TEST(LevelSvm, a_level_of_which_every_row_has_one_node_is_one_problem) {
+  const Hierarchy hierarchy = groups();
+  const Examples raw = grouped_rows(120, 5);
+  const OptionValues options{{"C", "1"}, {"tolerance", "1e-6"}, {"max_passes", "10000"}};
+  const ModelParts model = train("level-svm", options, raw, &hierarchy);
+  const LinearPredictor::Parts& parts = parts_of(model);
+  const GraphLevels levels(parts.graph);
+  const ModelParts of_leaves = joint_machine(raw, {"a1", "a2", "b1", "b2"});
+  const ModelParts of_groups = joint_machine(raw, {"a", "a", "b", "b"});
+  for (const ModelParts* joint : {&of_leaves, &of_groups}) {
+    for (const NodeId column : parts_of(*joint).candidates) {
+      const NodeId n = node_of(model, joint->labels.name(column));
+      const double v = parts.levels.factors[levels.of(n)], c = parts.levels.offsets[levels.of(n)];
+      for (FeatureId j = 0; j < 5; ++j) {
+        const double offset = j == 4 ? c : 0;
+        EXPECT_NEAR(parts.weights.at(j, n), v * parts_of(*joint).weights.at(j, column) + offset,
+                    5e-3 * std::max(v, 1.0))
+            << joint->labels.name(column) << " " << j;
+      }
+    }
+  }
+  const double objective = of_leaves.report.primal + of_groups.report.primal;
+  EXPECT_NEAR(model.report.primal, objective, 1e-4 * objective);
+  EXPECT_NEAR(model.report.dual, objective, 1e-4 * objective);
+  EXPECT_EQ(model.report.stop, Stop::converged);
+}
+
+TEST(LevelSvm, other_levels_and_label_sets_are_one_vs_rest) {
+  const auto bytes_with = [](const char* multiclass, const Examples& raw, const Hierarchy& graph) {
+    const ModelParts model = train("level-svm", {{"multiclass", multiclass}}, raw, &graph);
+    return std::pair(parts_of(model).weights.dense_values().size(), parts_of(model).levels);
+  };
+  const Hierarchy dag = overlapping_groups();
+  const Examples sets = multi_label_rows(200, false);
+  EXPECT_EQ(bytes_with("auto", sets, dag), bytes_with("ovr", sets, dag));
+  EXPECT_EQ(message_of([&] { bytes_with("crammer-singer", sets, dag); }).substr(0, 9), "toy: row ");
+  const Hierarchy tree = groups();
+  const Examples raw = grouped_rows(100, 3);
+  EXPECT_EQ(bytes_with("auto", raw, tree), bytes_with("crammer-singer", raw, tree));
+  EXPECT_NE(bytes_with("auto", raw, tree).second, bytes_with("ovr", raw, tree).second);
+}
+
+TEST(LevelSvm, free_intercepts_are_for_one_vs_rest) {
+  const Hierarchy tree = groups();
+  const Examples raw = grouped_rows(100, 3);
+  const auto levels_with = [&](const char* multiclass) {
+    const OptionValues options{{"multiclass", multiclass}, {"intercept_penalty", "0"}};
+    return parts_of(train("level-svm", options, raw, &tree)).levels;
+  };
+  EXPECT_EQ(levels_with("auto"), levels_with("ovr"));
+  EXPECT_THAT(message_of<InvalidOption>([&] { levels_with("crammer-singer"); }),
+              HasSubstr("free intercepts are for flat-svm and level-svm with multiclass ovr"));
 }
 
 TEST(LevelSvm, without_an_intercept_all_offsets_are_0) {

@@ -62,6 +62,7 @@ const std::vector<Case> kCases{
     {"top-down-svm", {}},
     {"top-down-svm", {{"loss", "squared-hinge"}, {"beam", "2"}}},
     {"level-svm", {}},
+    {"level-svm", {{"multiclass", "ovr"}}},
     {"level-svm", {{"loss", "hinge"}, {"bias", "0"}}},
 };
 
