@@ -297,7 +297,7 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const auto rows = static_cast<double>(X.num_rows());
   const LabelSets& at_nodes = plan.at_nodes.sets;
-  MemoryEstimate training, largest;
+  MemoryEstimate largest;
   double nonzeros = 0;  // of the groups that are trained
   for (const NodeGroup& group : plan.groups) {
     const auto num_nodes = static_cast<std::uint32_t>(group.places.size());
@@ -310,9 +310,12 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
       nonzeros += count;
     }
   }
-  training.add(largest);
-  // Of the groups, of all nodes, and of the paths.
-  training.add("weights of the paths", (plan.groups.size() > 1 ? 24 : 8) * nonzeros);
+  // Weights are held of each group, then of all nodes together, and of the paths.
+  const bool has_groups = plan.groups.size() > 1;
+  if (has_groups) largest.add("weights of the groups", 8 * nonzeros);
+  MemoryEstimate paths;
+  paths.add("weights of the paths", (has_groups ? 24 : 16) * nonzeros);
+  MemoryEstimate training = larger_of(std::move(largest), std::move(paths));
   MemoryEstimate fold = training.times(1 - 1.0 / plan.decision.folds);
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
   training = larger_of(std::move(fold), std::move(training));
@@ -387,8 +390,8 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
 
 Method level_svm() {
   Method method = make_method<LevelSvmOptions>(
-      "linear classifiers at all levels, with level weights from held-out rows",
-      plan_level_svm, [](const LevelSvmOptions& options) { return weight_of_hinge(options.loss); });
+      "linear classifiers at all levels, with level weights from held-out rows", plan_level_svm,
+      [](const LevelSvmOptions& options) { return weight_of_hinge(options.loss); });
   method.needs_hierarchy = true;
   return method;
 }
