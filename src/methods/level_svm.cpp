@@ -208,7 +208,8 @@ void add_to(FitReport& sum, const FitReport& group) {
   sum.dual += group.dual;
   sum.passes = std::max(sum.passes, group.passes);
   sum.stop = std::max(sum.stop, group.stop);
-  sum.relative_gap = sum.primal > 0 ? (sum.primal - sum.dual) / sum.primal : 0.0;
+  // NaN, not 0, where a group has no objective because a limit ended it before.
+  sum.relative_gap = sum.primal == 0 ? 0.0 : (sum.primal - sum.dual) / sum.primal;
   sum.warnings.insert(sum.warnings.end(), group.warnings.begin(), group.warnings.end());
 }
 

@@ -313,6 +313,22 @@ TEST(LevelSvm, a_row_of_weight_0_counts_for_nothing) {
   }
 }
 
+TEST(LevelSvm, a_limit_before_the_first_pass_claims_no_gap) {
+  const Hierarchy hierarchy = groups();
+  const Method& method = find_method("level-svm");
+  for (const char* multiclass : {"auto", "ovr"}) {
+    const PreparedRows prepared = prepare_rows(grouped_rows(100, 3), &hierarchy, {});
+    const auto run = method.start();
+    set_options(run->options(), {{"multiclass", multiclass}});
+    RunControl control({}, 0);
+    const FitReport report = train_model(method, *run, prepared.training_set(),
+                                         prepared.preprocessing, Executor::serial(), control)
+                                 .report;
+    EXPECT_EQ(report.stop, Stop::time_limit) << multiclass;
+    EXPECT_FALSE(report.relative_gap <= 1e-3) << multiclass << ": " << report.relative_gap;
+  }
+}
+
 // Files -------------------------------------------------------------------------------------------
 
 std::string fact(const ModelParts& model, const std::string& name) {
