@@ -17,11 +17,6 @@
 namespace margrove {
 namespace {
 
-double sigmoid(double x) {
-  const double e = std::exp(-std::fabs(x));
-  return (x >= 0 ? 1.0 : e) / (1.0 + e);
-}
-
 // min sum alpha^rho with path sums 1 on a forest. The subtree of n with budget b costs F_n b^rho:
 //   leaf   F = 1
 //   inner  S = sum_c F_c, x = log S / (rho - 1), k = 1 / (1 + exp(-x)), F = k^(rho - 1),

@@ -9,6 +9,7 @@
 
 #include "base/out_of_time.hpp"
 #include "model/answer_metrics.hpp"
+#include "numerics/log_number.hpp"
 
 namespace margrove {
 namespace {
@@ -19,12 +20,6 @@ constexpr std::size_t kRowsPerBlock = 64;
 /// A leaf with less of a row's curvature than this share of the mean is left out of the second
 /// derivatives, which only set the direction of a step.
 constexpr double kLeastCurvature = 1e-3;
-
-/// log(1 + exp(z)), and its first derivative.
-double softplus(double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z))); }
-double logistic(double z) {
-  return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
-}
 
 }  // namespace
 
@@ -128,7 +123,7 @@ void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) con
   } else {
     for (std::size_t l = 0; l < num_leaves; ++l) {
       row.loss += softplus(row.score[l]);
-      row.slope[l] = logistic(row.score[l]);
+      row.slope[l] = sigmoid(row.score[l]);
       row.curvature[l] = row.slope[l] * (1 - row.slope[l]);
     }
   }

@@ -10,6 +10,7 @@
 
 #include "base/out_of_time.hpp"
 #include "data/csr_operations.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "methods/crammer_singer.hpp"
@@ -49,16 +50,11 @@ struct LevelPlan {
 /// The set of a row becomes the nodes at or above it: the union of A(l).
 OccurringLabels sets_at_nodes(const LeafSets& leaves) {
   const LabelGraph& graph = leaves.tree.graph;
-  const NodeLists above = ancestor_sets(graph, leaves.candidates);
+  SetCloser closer(graph, SetCloser::Nodes::all);
   LabelSets sets;
   std::vector<NodeId> set;
   for (std::size_t i = 0; i < leaves.sets.num_rows(); ++i) {
-    set.clear();
-    for (const NodeId leaf : leaves.sets[i]) {
-      set.insert(set.end(), above[leaf].begin(), above[leaf].end());
-    }
-    std::ranges::sort(set);
-    set.erase(std::unique(set.begin(), set.end()), set.end());
+    closer.close(leaves.sets[i], set);
     sets.append(set);
   }
   return occurring_labels(sets, graph.num_nodes());

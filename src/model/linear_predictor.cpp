@@ -28,11 +28,12 @@ void check_parts(const LinearPredictor::Parts& parts) {
           parts.label_of_node.size(), ", but the graph has ", nodes);
   require(parts.alpha.empty() || parts.alpha.size() == nodes, "linear model: alpha has ",
           parts.alpha.size(), " entries, but the graph has ", nodes, " nodes");
-  const std::size_t num_levels = GraphLevels(parts.graph).size();
-  require(parts.levels.offsets.size() == parts.levels.size() &&
-              (parts.levels.empty() || parts.levels.size() == num_levels),
-          "linear model: there are ", parts.levels.size(), " level weights and ",
-          parts.levels.offsets.size(), " offsets, but the graph has ", num_levels, " levels");
+  if (!parts.levels.empty() || !parts.levels.offsets.empty()) {
+    const std::size_t num_levels = GraphLevels(parts.graph).size();
+    require(parts.levels.size() == num_levels && parts.levels.offsets.size() == num_levels,
+            "linear model: there are ", parts.levels.size(), " level weights and ",
+            parts.levels.offsets.size(), " offsets, but the graph has ", num_levels, " levels");
+  }
   require(parts.bias >= 0 && std::isfinite(parts.bias), "linear model: bias is ", parts.bias,
           ", but must be >= 0");
   require(parts.bias == 0 || parts.weights.num_features() > 0,

@@ -50,6 +50,12 @@ inline double log_sum_exp(std::span<const double> x) {
 /// log(1 + exp(x)).
 inline double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
+/// Its derivative, 1 / (1 + exp(-x)).
+inline double sigmoid(double x) {
+  const double e = std::exp(-std::abs(x));
+  return (x >= 0 ? 1.0 : e) / (1.0 + e);
+}
+
 /// sum_k a[k] b[k]
 inline double dot(const double* a, const double* b, std::size_t size) {
   double sum = 0.0;
