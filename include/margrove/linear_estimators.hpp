@@ -40,6 +40,15 @@ auto decision_fields() {
             "limit evenly"),
   };
 }
+template <class Options>
+auto match_names_field() {
+  return std::tuple{field(
+      "match_names", &Options::match_names,
+      "rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of "
+      "a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of "
+      "OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; "
+      "labels with names and without rows can be answered, too")};
+}
 }  // namespace detail
 
 // One-vs-rest -------------------------------------------------------------------------------------
@@ -53,13 +62,8 @@ auto one_vs_rest_fields() {
                                   "relative duality gap at which training stops"),
                             field("max_passes", &Options::max_passes, at_least(1),
                                   "maximum number of passes over the rows"),
-                            field("match_names", &Options::match_names,
-                                  "rows of texts, one-vs-rest: the similarity of a text to the "
-                                  "names of a label in its hierarchy file (names and alternative "
-                                  "names of SKOS, names and synonyms of OBO) adds to its score, "
-                                  "with a weight fitted by a cross-validation in decision_folds; "
-                                  "labels with names and without rows can be answered, too"),
                         },
+                        detail::match_names_field<Options>(),
                         detail::partial_labels_field<Options>());
 }
 }  // namespace detail
@@ -180,6 +184,7 @@ struct LevelSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool match_names = false;
   PointLossKind loss = PointLossKind::squared_hinge;
   MulticlassKind multiclass = MulticlassKind::automatic;
   static auto fields() {
@@ -191,6 +196,9 @@ struct LevelSvmOptions {
                   "relative duality gap at which training of a node stops"),
             field("max_passes", &Options::max_passes, at_least(1),
                   "maximum number of passes over the rows for a node"),
+        },
+        detail::match_names_field<Options>(),
+        std::tuple{
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "ovr: loss of each row's margin; crammer-singer has the hinge"),
             field("multiclass", &Options::multiclass,

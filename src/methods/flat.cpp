@@ -223,9 +223,7 @@ class NamedTraining {
     if (match_.weight > 0) {
       result.report.unseen_score = match_.unseen;
     } else {
-      result.report.warnings.emplace_back(
-          "the names of labels say nothing about the labels of held-out rows, so that match_names "
-          "changes nothing");
+      result.report.warnings.emplace_back(kNamesSayNothing);
     }
     std::vector<std::uint32_t> all(sets.num_rows());
     std::iota(all.begin(), all.end(), 0U);
@@ -366,10 +364,7 @@ template <class Options>
 void add_names(const Options& options, OneVsRestPlan& plan, MemoryEstimate& memory) {
   require<InvalidOption>(!options.partial_labels,
                          "option match_names is given, but partial_labels is, too");
-  require<InvalidOption>(options.bias > 0,
-                         "option match_names is given, but bias is 0, so that labels without rows "
-                         "have no score of their own");
-  plan.named = NamedLabels(plan.data, plan.occurring.labels);
+  plan.named = NamedLabels(plan.data, plan.occurring.labels, options.bias);
   const CsrView X = plan.rows.X;
   const LabelSets& sets = plan.occurring.sets;
   double nonzeros = 0;

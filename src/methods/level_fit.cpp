@@ -52,27 +52,36 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
                              std::span<const double> row_weights)
     : num_nodes_(nodes.nodes.size()),
       num_levels_(GraphLevels(nodes.graph).size()),
-      paths_(ancestor_sets(nodes.graph, nodes.leaves)),
+      names_(nodes.names),
+      num_factors_(names_ != nullptr ? 2 * num_levels_ + 1 : num_levels_),
       place_of_leaf_(nodes.graph.num_nodes()),
       sets_(sets),
       row_weights_(row_weights),
       has_single_leaves_(sets.single_label()) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
   const GraphLevels levels(nodes.graph);
-  std::vector<std::uint32_t> place(nodes.graph.num_nodes());
-  for (std::uint32_t k = 0; k < num_nodes_; ++k) {
-    place[nodes.nodes[k]] = k;
-    level_of_.push_back(levels.of(nodes.nodes[k]));
+  const NodeLists above = ancestor_sets(nodes.graph, nodes.leaves);
+  std::vector<std::uint32_t> place(nodes.graph.num_nodes(), kNone);
+  const auto add_place = [&](NodeId n) {
+    place[n] = static_cast<std::uint32_t>(level_of_.size());
+    level_of_.push_back(levels.of(n));
+  };
+  for (const NodeId n : nodes.nodes) add_place(n);
+  for (const NodeId leaf : nodes.leaves) {
+    for (const NodeId n : above[leaf]) {
+      if (place[n] == kNone) add_place(n);
+    }
   }
-  detail::LongRowLists paths;
+  num_places_ = level_of_.size() + (names_ != nullptr ? nodes.leaves.size() : 0);
   std::vector<std::uint32_t> path;
   for (std::uint32_t l = 0; l < nodes.leaves.size(); ++l) {
     place_of_leaf_[nodes.leaves[l]] = l;
     path.clear();
-    for (const NodeId n : paths_[nodes.leaves[l]]) path.push_back(place[n]);
-    paths.append_row(path);
+    for (const NodeId n : above[nodes.leaves[l]]) path.push_back(place[n]);
+    if (names_ != nullptr) path.push_back(static_cast<std::uint32_t>(level_of_.size() + l));
+    paths_.append_row(path);
   }
-  paths_ = std::move(paths);
-  const std::size_t terms = sets.num_rows() * std::max(paths_.items.size(), num_nodes_);
+  const std::size_t terms = sets.num_rows() * std::max(paths_.items.size(), num_places_);
   step_ = std::max<std::size_t>(1, (terms + kMostTerms - 1) / kMostTerms);
 }
 
@@ -82,32 +91,51 @@ double HeldOutLevels::num_bytes(std::size_t num_rows, std::size_t num_nodes) {
 }
 
 void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_out,
-                        const WeightMatrix& classifiers, Executor& executor) {
+                        const WeightMatrix& classifiers, const std::vector<bool>& has_rows,
+                        Executor& executor) {
+  const auto fold = static_cast<std::uint32_t>(factor_of_.size());
+  const auto num_levels = static_cast<std::uint32_t>(num_levels_);
+  const auto is_absent = [&](std::size_t place) {
+    return names_ != nullptr && (place >= num_nodes_ || !has_rows[place]);
+  };
+  std::vector<std::uint32_t> factors = level_of_;
+  for (std::size_t k = 0; k < factors.size(); ++k) factors[k] += is_absent(k) ? num_levels : 0;
+  factors.resize(num_places_, 2 * num_levels);
   const std::size_t first = rows_.size();
   for (const std::uint32_t row : held_out) {
     const bool counts = row_weights_.empty() || row_weights_[row] > 0;
-    if (row % step_ == 0 && counts && !sets_[row].empty()) rows_.push_back(row);
+    if (row % step_ == 0 && counts && !sets_[row].empty()) rows_.push_back({row, fold});
   }
-  scores_.resize(rows_.size() * num_nodes_);
+  scores_.resize(rows_.size() * num_places_);
   executor.for_each(rows_.size() - first, [&](std::size_t k, int /*worker*/) {
-    classifiers.scores(X.row(rows_[first + k]),
-                       std::span(scores_).subspan((first + k) * num_nodes_, num_nodes_));
+    const SparseRow x = X.row(rows_[first + k].row);
+    const auto scores = std::span(scores_).subspan((first + k) * num_places_, num_places_);
+    classifiers.scores(x, scores.first(num_nodes_));
+    if (names_ == nullptr) return;
+    for (std::size_t place = 0; place < level_of_.size(); ++place) {
+      if (is_absent(place)) scores[place] = -1;
+    }
+    names_->scores(x, scores.subspan(level_of_.size()));
   });
+  factor_of_.push_back(std::move(factors));
 }
 
 // The fit -----------------------------------------------------------------------------------------
 
 void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) const {
-  const std::span<const float> s = std::span(scores_).subspan(k * num_nodes_, num_nodes_);
-  const bool has_offsets = theta.size() > num_levels_;
-  std::vector<double> of_node(num_nodes_);
-  for (std::size_t n = 0; n < num_nodes_; ++n) {
-    of_node[n] = theta[level_of_[n]] * s[n] + (has_offsets ? theta[num_levels_ + level_of_[n]] : 0);
+  const std::span<const float> s = std::span(scores_).subspan(k * num_places_, num_places_);
+  const std::vector<std::uint32_t>& factor = factor_of_[rows_[k].fold];
+  const bool has_offsets = theta.size() > num_factors_;
+  std::vector<double> of_place(num_places_);
+  for (std::size_t n = 0; n < num_places_; ++n) {
+    const double offset =
+        has_offsets && n < level_of_.size() ? theta[num_factors_ + level_of_[n]] : 0;
+    of_place[n] = theta[factor[n]] * s[n] + offset;
   }
   const std::size_t num_leaves = paths_.size();
   row.score.assign(num_leaves, 0.0);
   for (std::size_t l = 0; l < num_leaves; ++l) {
-    for (const std::uint32_t n : paths_[l]) row.score[l] += of_node[n];
+    for (const std::uint32_t n : paths_[l]) row.score[l] += of_place[n];
   }
   row.slope.resize(num_leaves);
   row.curvature.resize(num_leaves);
@@ -127,7 +155,7 @@ void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) con
       row.curvature[l] = row.slope[l] * (1 - row.slope[l]);
     }
   }
-  for (const NodeId leaf : sets_[rows_[k]]) {
+  for (const NodeId leaf : sets_[rows_[k].row]) {
     row.loss -= row.score[place_of_leaf_[leaf]];
     row.slope[place_of_leaf_[leaf]] -= 1;
   }
@@ -135,10 +163,10 @@ void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) con
 
 void HeldOutLevels::add_derivatives(std::size_t k, const RowScores& row, double weight,
                                     Sums& sums) const {
-  const std::span<const float> s = std::span(scores_).subspan(k * num_nodes_, num_nodes_);
+  const std::span<const float> s = std::span(scores_).subspan(k * num_places_, num_places_);
+  const std::vector<std::uint32_t>& factor = factor_of_[rows_[k].fold];
   const Eigen::Index size = sums.gradient.size();
-  const bool has_offsets = static_cast<std::size_t>(size) > num_levels_;
-  const auto offset = static_cast<Eigen::Index>(num_levels_);
+  const bool has_offsets = static_cast<std::size_t>(size) > num_factors_;
   Eigen::VectorXd f = Eigen::VectorXd::Zero(size), mean = f;  // d f(x, l) / d theta
   std::vector<Eigen::Index> touched;
   double total = 0, of_all = 0;
@@ -147,24 +175,28 @@ void HeldOutLevels::add_derivatives(std::size_t k, const RowScores& row, double 
   for (std::size_t l = 0; l < paths_.size(); ++l) {
     touched.clear();
     for (const std::uint32_t n : paths_[l]) {
-      const auto level = static_cast<Eigen::Index>(level_of_[n]);
-      sums.gradient[level] += weight * row.slope[l] * s[n];
-      if (has_offsets) sums.gradient[offset + level] += weight * row.slope[l];
-      if (row.curvature[l] < least) continue;
-      f[level] += s[n];
-      touched.push_back(level);
-      if (!has_offsets) continue;
-      f[offset + level] += 1;
-      touched.push_back(offset + level);
+      const auto of_score = static_cast<Eigen::Index>(factor[n]);
+      const bool is_counted = row.curvature[l] >= least;
+      sums.gradient[of_score] += weight * row.slope[l] * s[n];
+      if (is_counted) {
+        f[of_score] += s[n];
+        touched.push_back(of_score);
+      }
+      if (!has_offsets || n >= level_of_.size()) continue;
+      const auto offset = static_cast<Eigen::Index>(num_factors_ + level_of_[n]);
+      sums.gradient[offset] += weight * row.slope[l];
+      if (!is_counted) continue;
+      f[offset] += 1;
+      touched.push_back(offset);
     }
     std::ranges::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
     for (const Eigen::Index i : touched) {
-      const double factor = row.curvature[l] * f[i];
-      mean[i] += factor;
+      const double weighted = row.curvature[l] * f[i];
+      mean[i] += weighted;
       for (const Eigen::Index j : touched) {
         if (j > i) break;
-        sums.hessian(i, j) += weight * factor * f[j];
+        sums.hessian(i, j) += weight * weighted * f[j];
       }
     }
     if (!touched.empty()) total += row.curvature[l];
@@ -184,7 +216,7 @@ HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivative
                         Sums& own = of_block[begin / kRowsPerBlock];
                         RowScores row;
                         for (std::size_t k = begin; k < end; ++k) {
-                          const double weight = weight_of(row_weights_, rows_[k]);
+                          const double weight = weight_of(row_weights_, rows_[k].row);
                           score(k, theta, row);
                           own.weight += weight;
                           own.loss += weight * row.loss;
@@ -203,14 +235,14 @@ HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivative
   return mean;
 }
 
-/// Newton's method among the coordinates that are not held at v = 0 by the gradient; steps are
-/// projected to v >= 0 and halved until the loss falls.
+/// Newton's method among the coordinates that are not held at 0 by the gradient; steps are
+/// projected to v, u, w >= 0 and halved until the loss falls.
 HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
                                             RunControl& control) const {
   constexpr double kSmallStep = 1e-9;  // of the loss
   constexpr double kShortest = 1e-8;
   const auto is_fixed = [&](std::size_t i, const Sums& now) {
-    return i < num_levels_ && theta[i] <= 0 && now.gradient[static_cast<Eigen::Index>(i)] >= 0;
+    return i < num_factors_ && theta[i] <= 0 && now.gradient[static_cast<Eigen::Index>(i)] >= 0;
   };
   for (int step = 0; step < kMaxSteps && control.proceed(); ++step) {
     Sums now = sums(theta, true, executor);
@@ -230,7 +262,7 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
       Theta next = theta;
       for (std::size_t i = 0; i < next.size(); ++i) {
         next[i] -= length * direction[static_cast<Eigen::Index>(i)];
-        if (i < num_levels_) next[i] = std::max(next[i], 0.0);
+        if (i < num_factors_) next[i] = std::max(next[i], 0.0);
       }
       has_fallen = sums(next, false, executor).loss < now.loss;
       if (has_fallen) theta = std::move(next);
@@ -240,50 +272,118 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
   return theta;
 }
 
-LevelWeights HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& control) const {
-  LevelWeights levels = LevelWeights::uniform(num_levels_);
-  if (rows_.empty()) return levels;
-  Theta theta = levels.factors;
-  if (with_offsets) theta.resize(2 * num_levels_, 0.0);
+LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& control) const {
+  LevelFit found{LevelWeights::uniform(num_levels_), {}, 0};
+  if (names_ != nullptr) found.absent.assign(num_levels_, 0.0);
+  if (rows_.empty()) return found;
+  Theta theta = found.levels.factors;
+  theta.resize(num_factors_, 0.0);
+  if (with_offsets) theta.resize(num_factors_ + num_levels_, 0.0);
   theta = minimum(std::move(theta), executor, control);
   end_if_interrupted(control);
-  const auto num_levels = static_cast<std::ptrdiff_t>(num_levels_);
-  if (std::all_of(theta.begin(), theta.begin() + num_levels, [](double v) { return v == 0; })) {
-    return levels;
+  const std::span<const double> all(theta), factors = all.first(num_factors_);
+  const auto v = factors.first(num_levels_);
+  const double w = names_ != nullptr ? factors.back() : 0;
+  if (w == 0 && std::ranges::all_of(v, [](double x) { return x == 0; })) return found;
+  found.levels.factors.assign(v.begin(), v.end());
+  if (names_ != nullptr) {
+    const auto u = factors.subspan(num_levels_, num_levels_);
+    found.absent.assign(u.begin(), u.end());
   }
-  levels.factors.assign(theta.begin(), theta.begin() + num_levels);
-  if (with_offsets) levels.offsets.assign(theta.begin() + num_levels, theta.end());
-  return levels;
+  found.name = w;
+  const auto c = all.subspan(num_factors_);
+  if (with_offsets) found.levels.offsets.assign(c.begin(), c.end());
+  return found;
 }
 
-WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifiers,
-                          const LevelWeights& levels, double bias) {
-  const std::uint32_t num_features = classifiers.num_features();
-  const GraphLevels graph_levels(nodes.graph);
-  CsrMatrix by_feature(nodes.graph.num_nodes());
-  std::vector<NodeId> columns;
-  std::vector<float> values;
-  const auto add = [&](std::uint32_t place, double weight, bool is_intercept) {
-    const std::uint32_t level = graph_levels.of(nodes.nodes[place]);
-    const double offset = is_intercept ? levels.offsets[level] / bias : 0;
-    const auto value = static_cast<float>(levels.factors[level] * weight + offset);
-    if (value == 0) return;
-    columns.push_back(nodes.nodes[place]);
-    values.push_back(value);
-  };
-  for (FeatureId feature = 0; feature < num_features; ++feature) {
-    const bool is_intercept = bias > 0 && feature + 1 == num_features;
-    columns.clear();
+namespace {
+
+/// A row of weights of nodes, of which most are zero.
+class NodeRow {
+ public:
+  explicit NodeRow(std::uint32_t num_nodes) : sums_(num_nodes) {}
+  void add(NodeId node, double weight) {
+    if (sums_[node] == 0) nodes_.push_back(node);
+    sums_[node] += weight;
+  }
+  void append_to(CsrMatrix& rows) {
+    std::ranges::sort(nodes_);
+    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
+    std::vector<float>& values = values_;
     values.clear();
-    if (classifiers.is_dense() || is_intercept) {
-      for (std::uint32_t n = 0; n < nodes.nodes.size(); ++n) {
-        add(n, classifiers.at(feature, n), is_intercept);
-      }
-    } else {
-      const SparseRow row = classifiers.sparse_values().row(feature);
-      for (std::size_t k = 0; k < row.size(); ++k) add(row.columns[k], row.values[k], false);
+    std::erase_if(nodes_, [&](NodeId node) {
+      const auto value = static_cast<float>(std::exchange(sums_[node], 0.0));
+      if (value != 0) values.push_back(value);
+      return value == 0;
+    });
+    rows.append_row(nodes_, values);
+    nodes_.clear();
+  }
+
+ private:
+  std::vector<double> sums_;
+  std::vector<NodeId> nodes_;  // of those that are not 0
+  std::vector<float> values_;
+};
+
+/// The weights of each node in the row of a feature, dense or sparse.
+template <class Visit>
+void for_each_weight(const WeightMatrix& weights, FeatureId feature, const Visit& visit) {
+  if (feature >= weights.num_features()) return;
+  if (weights.is_dense()) {
+    for (std::uint32_t n = 0; n < weights.num_nodes(); ++n) visit(n, weights.at(feature, n));
+  } else {
+    const SparseRow row = weights.sparse_values().row(feature);
+    for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
+  }
+}
+
+/// c of the nodes with classifiers, and c - u instead of v s of the nodes above the leaves that
+/// have no rows.
+std::vector<double> constant_scores(const LevelNodes& nodes, const std::vector<bool>& is_absent,
+                                    const LevelFit& fit) {
+  const GraphLevels levels(nodes.graph);
+  std::vector<double> constants(nodes.graph.num_nodes(), 0.0);
+  for (const NodeId n : nodes.nodes) constants[n] = fit.levels.offsets[levels.of(n)];
+  if (nodes.names == nullptr) return constants;
+  const NodeLists above = ancestor_sets(nodes.graph, nodes.leaves);
+  for (const NodeId leaf : nodes.leaves) {
+    for (const NodeId n : above[leaf]) {
+      const std::uint32_t level = levels.of(n);
+      constants[n] = fit.levels.offsets[level] - (is_absent[n] ? fit.absent[level] : 0.0);
     }
-    by_feature.append_row(columns, values);
+  }
+  return constants;
+}
+
+}  // namespace
+
+WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifiers,
+                          const std::vector<bool>& has_rows, const LevelFit& fit, double bias) {
+  const std::uint32_t num_features = classifiers.num_features();
+  const std::uint32_t num_nodes = nodes.graph.num_nodes();
+  const GraphLevels levels(nodes.graph);
+  std::vector<bool> is_absent(num_nodes, nodes.names != nullptr);
+  for (std::size_t k = 0; k < nodes.nodes.size(); ++k) {
+    is_absent[nodes.nodes[k]] = nodes.names != nullptr && !has_rows[k];
+  }
+  CsrMatrix by_feature(num_nodes);
+  NodeRow row(num_nodes);
+  for (FeatureId feature = 0; feature < num_features; ++feature) {
+    for_each_weight(classifiers, feature, [&](std::uint32_t place, float weight) {
+      const NodeId n = nodes.nodes[place];
+      if (!is_absent[n]) row.add(n, fit.levels.factors[levels.of(n)] * double{weight});
+    });
+    if (nodes.names != nullptr) {
+      for_each_weight(*nodes.names, feature, [&](std::uint32_t l, float weight) {
+        row.add(nodes.leaves[l], fit.name * double{weight});
+      });
+    }
+    if (bias > 0 && feature + 1 == num_features) {
+      const std::vector<double> constants = constant_scores(nodes, is_absent, fit);
+      for (NodeId n = 0; n < num_nodes; ++n) row.add(n, constants[n] / bias);
+    }
+    row.append_to(by_feature);
   }
   return WeightMatrix::sparse(std::move(by_feature));
 }

@@ -18,6 +18,7 @@
 #include "methods/level_fit.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "methods/name_matching.hpp"
 #include "model/splits.hpp"
 
 namespace margrove {
@@ -38,11 +39,14 @@ struct LevelPlan {
   bool free_intercept;
   LeafSets leaves;
   PlannedRows rows;
-  OccurringLabels at_nodes;       // the nodes at or above the leaves of each row
-  std::vector<NodeGroup> groups;  // in the order in which they are trained
+  OccurringLabels at_nodes;           // the nodes at or above the leaves of each row
+  std::vector<NodeGroup> groups;      // in the order in which they are trained
+  std::optional<WeightMatrix> names;  // of the candidates, where names of labels count
   std::uint32_t num_known_labels;
 
-  LevelNodes nodes() const { return {leaves.tree.graph, at_nodes.labels, leaves.candidates}; }
+  LevelNodes nodes() const {
+    return {leaves.tree.graph, at_nodes.labels, leaves.candidates, names ? &*names : nullptr};
+  }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(at_nodes.labels.size()); }
   bool is_one_vs_rest() const { return groups.size() == 1 && !groups.front().joint; }
 };
@@ -235,21 +239,39 @@ NodeFit fit_nodes(const LevelPlan& plan, const std::vector<std::uint32_t>* rows,
   return all;
 }
 
-/// Classifiers and the rows that they were not trained on.
+/// Classifiers, the nodes of the rows that they were trained on, and the rows that they were not.
 struct Fold {
   std::vector<std::uint32_t> held_out;
   WeightMatrix classifiers;
+  std::vector<bool> has_rows;
 };
+
+/// Whether each node has one of these rows.
+std::vector<bool> nodes_with_rows(const LevelPlan& plan, const std::vector<std::uint32_t>& rows) {
+  std::vector<bool> has_rows(plan.num_nodes(), false);
+  for (const std::uint32_t row : rows) {
+    for (const LabelId place : plan.at_nodes.sets[row]) has_rows[place] = true;
+  }
+  return has_rows;
+}
 
 std::unique_ptr<LinearPredictor> predictor_of(const LevelPlan& plan,
                                               const WeightMatrix& classifiers,
-                                              const LevelWeights& levels, double bias,
-                                              Decision decision) {
+                                              const std::vector<bool>& has_rows,
+                                              const LevelFit& fit, double bias, Decision decision) {
   LinearPredictor::Parts parts =
-      path_parts(plan.leaves, path_weights(plan.nodes(), classifiers, levels, plan.bias), bias,
-                 plan.num_known_labels, std::move(decision));
-  parts.levels = levels;
+      path_parts(plan.leaves, path_weights(plan.nodes(), classifiers, has_rows, fit, plan.bias),
+                 bias, plan.num_known_labels, std::move(decision));
+  parts.levels = fit.levels;
   return std::make_unique<LinearPredictor>(std::move(parts));
+}
+
+/// What held-out rows say of the names of labels.
+void add_to(FitReport& report, const LevelPlan& plan, const LevelFit& fit) {
+  if (!plan.names) return;
+  report.name_weight = fit.name;
+  if (fit.name == 0) report.warnings.emplace_back(kNamesSayNothing);
+  report.unseen_score = fit.levels.offsets.back() - fit.absent.back();
 }
 
 TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source, Executor& executor,
@@ -270,23 +292,29 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
     NodeFit fit = fit_on(&split.training, share);
     end_if_interrupted(control);
     if (std::exchange(has_fold, true) && !control.proceed()) return;  // earlier folds must do
-    scores.add(X, split.validation, fit.weights, executor);
-    if (tuner.needs_scores()) folds.push_back({split.validation, std::move(fit.weights)});
+    std::vector<bool> has_rows = nodes_with_rows(plan, split.training);
+    scores.add(X, split.validation, fit.weights, has_rows, executor);
+    if (!tuner.needs_scores()) return;
+    folds.push_back({split.validation, std::move(fit.weights), std::move(has_rows)});
   };
   if (sets.num_rows() >= 2) {
     cross_validate(sets, plan.decision.folds, plan.decision.seed, control, score_fold);
   }
-  const LevelWeights levels = scores.fit(plan.bias > 0, executor, control);
+  const LevelFit levels = scores.fit(plan.bias > 0, executor, control);
   for (Fold& fold : folds) {
     const WeightMatrix classifiers = std::exchange(fold.classifiers, {});
-    tuner.add(*predictor_of(plan, classifiers, levels, 0, {}), X, fold.held_out, executor);
+    tuner.add(*predictor_of(plan, classifiers, fold.has_rows, levels, 0, {}), X, fold.held_out,
+              executor);
   }
   NodeFit fit = fit_on(nullptr, control);
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings.insert(result.report.warnings.begin(), plan.leaves.warnings.begin(),
                                 plan.leaves.warnings.end());
-  result.predictor = predictor_of(plan, fit.weights, levels, plan.bias, tuner.tuned());
+  add_to(result.report, plan, levels);
+  const std::vector<bool> all_have_rows(plan.num_nodes(), true);
+  result.predictor =
+      predictor_of(plan, fit.weights, all_have_rows, levels, plan.bias, tuner.tuned());
   return result;
 }
 
@@ -318,8 +346,13 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
   training = larger_of(std::move(fold), std::move(training));
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
   memory.add("nodes of rows", 24 * rows + 12.0 * static_cast<double>(at_nodes.num_labels_total()));
-  memory.add("scores of held-out rows",
-             HeldOutLevels::num_bytes(X.num_rows(), plan.at_nodes.labels.size()));
+  std::size_t num_places = plan.at_nodes.labels.size();
+  if (plan.names) {
+    num_places += 2 * plan.leaves.candidates.size();  // the names, and at most as many more nodes
+    const double of_names = 8.0 * static_cast<double>(plan.names->num_nonzeros());
+    memory.add("names of labels", 3 * of_names);  // and in the weights of the paths
+  }
+  memory.add("scores of held-out rows", HeldOutLevels::num_bytes(X.num_rows(), num_places));
   const DecisionTuner tuner(plan.decision, plan.leaves.sets, plan.rows.weights, {});
   if (tuner.needs_scores()) {
     memory.add("classifiers of the folds", 8 * nonzeros * plan.decision.folds);
@@ -351,6 +384,27 @@ void set_groups(const LevelSvmOptions& options, LevelPlan& plan) {
       joint_groups(plan, joint, is_bounded ? kMostPairs : std::numeric_limits<double>::infinity());
 }
 
+/// Labels that can be answered by their names, although no row has them: those with names. Inner
+/// nodes only where rows have inner nodes as labels.
+std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
+  const LabelGraph& graph = *data.hierarchy;
+  bool has_inner_labels = false;
+  for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
+    for (const LabelId label : (*data.labels)[i]) {
+      has_inner_labels = has_inner_labels || !graph.is_leaf(label);
+    }
+  }
+  std::vector<LabelId> labels = named_labels(data, bias);
+  if (!has_inner_labels) std::erase_if(labels, [&](LabelId n) { return !graph.is_leaf(n); });
+  return labels;
+}
+
+WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
+  std::vector<LabelId> labels;
+  for (const NodeId leaf : leaves.candidates) labels.push_back(leaves.tree.label_of_node[leaf]);
+  return name_vectors(data, labels);
+}
+
 Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Executor& executor,
                     RunControl&) {
   const bool is_joint = options.multiclass == MulticlassKind::crammer_singer;
@@ -358,9 +412,11 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
   const double bias =
       is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
-  TrainingSet occurring = data;
-  occurring.expected_labels = {};  // only labels that occur have classifiers
-  LeafSets leaves = without_common_roots(leaf_sets(occurring));
+  TrainingSet answered = data;
+  std::vector<LabelId> by_name;
+  if (options.match_names) by_name = answerable_by_name(data, bias);
+  answered.expected_labels = by_name;  // other labels without rows have no score
+  LeafSets leaves = without_common_roots(leaf_sets(answered));
   LevelPlan plan{.solver = one_vs_rest_options(options, options.loss),
                  .decision = decision_options(options),
                  .bias = bias,
@@ -369,9 +425,11 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                  .rows = {},
                  .at_nodes = {},
                  .groups = {},
+                 .names = {},
                  .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
+  if (options.match_names) plan.names = names_of_leaves(data, plan.leaves);
   set_groups(options, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());
   if (plan.is_one_vs_rest()) {

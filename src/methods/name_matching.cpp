@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -26,7 +27,7 @@ std::string names_of(const TrainingSet& data, LabelId label) {
 
 }  // namespace
 
-NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring) {
+std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
   require<InvalidOption>(data.kernel_features == nullptr,
                          "option match_names is given, but the columns are kernel features "
                          "(option kernel_features), not terms");
@@ -36,23 +37,32 @@ NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occur
   require<InvalidOption>(!data.label_names.empty() || !data.other_names.empty(),
                          "option match_names is given, but the labels have no names; give a "
                          "hierarchy file in SKOS or OBO");
-  std::vector<std::string> texts;
-  auto next = occurring.begin();
+  require<InvalidOption>(bias > 0,
+                         "option match_names is given, but bias is 0, so that labels without rows "
+                         "have no score of their own");
+  std::vector<LabelId> named;
   for (LabelId label = 0; label < data.codec->size(); ++label) {
-    const bool occurs = next != occurring.end() && *next == label;
-    std::string text = names_of(data, label);
-    if (!occurs && text.empty()) continue;
-    if (occurs) {
-      places_.push_back(static_cast<std::uint32_t>(labels_.size()));
-      ++next;
-    }
-    labels_.push_back(label);
-    texts.push_back(std::move(text));
+    if (!names_of(data, label).empty()) named.push_back(label);
   }
+  return named;
+}
+
+WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels) {
+  std::vector<std::string> texts;
+  for (const LabelId label : labels) texts.push_back(names_of(data, label));
   // Records have further columns between the terms and the vectors of texts.
   CsrMatrix rows = data.records == nullptr ? weigh_texts(*data.texts, views_of(texts))
                                            : weigh_terms(*data.texts, views_of(texts), nullptr);
-  names_ = WeightMatrix::sparse(transpose(rows));
+  return WeightMatrix::sparse(transpose(rows));
+}
+
+NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring, double bias) {
+  std::ranges::set_union(named_labels(data, bias), occurring, std::back_inserter(labels_));
+  for (const LabelId label : occurring) {
+    const auto at = std::ranges::lower_bound(labels_, label);
+    places_.push_back(static_cast<std::uint32_t>(at - labels_.begin()));
+  }
+  names_ = name_vectors(data, labels_);
 }
 
 WeightMatrix NamedLabels::with_names(const WeightMatrix& occurring,

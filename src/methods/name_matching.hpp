@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/weight_matrix.hpp"
@@ -29,13 +30,24 @@ struct NameMatch {
   double unseen = 0;
 };
 
+/// The warning where w is 0.
+inline constexpr std::string_view kNamesSayNothing =
+    "the names of labels say nothing about the labels of held-out rows, so that match_names "
+    "changes "
+    "nothing";
+
+/// The labels that have names, ascending. Throws InvalidOption naming match_names where rows are
+/// not texts or no label has a name, and where `bias` is 0.
+std::vector<LabelId> named_labels(const TrainingSet& data, double bias);
+/// The names of labels as rows are made of texts: a row per term, a column for each of `labels`.
+WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels);
+
 /// The labels that occur in rows and those that have names, and the vectors of the names.
 class NamedLabels {
  public:
   NamedLabels() = default;  // no labels
-  /// `occurring`, ascending, are labels of data.codec. Throws InvalidOption naming match_names
-  /// where rows are not texts or no label has a name.
-  NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring);
+  /// `occurring`, ascending, are labels of data.codec. Throws as named_labels() does.
+  NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring, double bias);
 
   bool empty() const { return labels_.empty(); }
   /// Ascending.

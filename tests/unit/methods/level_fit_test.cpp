@@ -95,9 +95,12 @@ LevelWeights fit(const Problem& problem, bool with_offsets, int threads = 1) {
   std::iota(all.begin(), all.end(), 0U);
   const auto half = std::span(all).first(rows / 2);
   const WeightMatrix classifiers = WeightMatrix::dense(rows, nodes, values);
-  levels.add(X, half, classifiers, executor);
-  levels.add(X, std::span(all).subspan(rows / 2), classifiers, executor);
-  return levels.fit(with_offsets, executor, control);
+  levels.add(X, half, classifiers, {}, executor);
+  levels.add(X, std::span(all).subspan(rows / 2), classifiers, {}, executor);
+  const LevelFit found = levels.fit(with_offsets, executor, control);
+  EXPECT_TRUE(found.absent.empty());
+  EXPECT_EQ(found.name, 0);
+  return found.levels;
 }
 
 /// The mean loss and the ridge, written out.
@@ -243,9 +246,9 @@ TEST(LevelFit, ends_with_the_weights_so_far_where_time_is_over) {
   CsrMatrix X(1);
   for (std::size_t i = 0; i < 30; ++i) X.append_row({}, {});
   const std::vector<std::uint32_t> rows{0, 1, 2};
-  levels.add(X, rows, WeightMatrix::dense(1, 6), Executor::serial());
+  levels.add(X, rows, WeightMatrix::dense(1, 6), {}, Executor::serial());
   RunControl control({}, 0);
-  EXPECT_EQ(levels.fit(true, Executor::serial(), control), LevelWeights::uniform(3));
+  EXPECT_EQ(levels.fit(true, Executor::serial(), control).levels, LevelWeights::uniform(3));
   RunControl interrupted;
   interrupted.interrupt();
   EXPECT_THROW(levels.fit(true, Executor::serial(), interrupted), OutOfTime);
@@ -257,9 +260,168 @@ TEST(LevelFit, memory_is_that_of_the_scores_up_to_a_limit) {
   EXPECT_EQ(HeldOutLevels::num_bytes(std::size_t{1} << 40U, 1000), most);
 }
 
+const LevelWeights kLevels{{2, 0.5, 3}, {0.25, -1, 4}};
+
+// Names -------------------------------------------------------------------------------------------
+
+/// The leaves of on_dag() and 6 below 2, both of which have no classifier. Held-out rows have a
+/// leaf whose name is similar to them; node 3 has rows in the first fold only.
+struct NamedProblem {
+  Problem problem = on_dag();
+  WeightMatrix names;
+  std::vector<std::vector<float>> similarities;
+  std::vector<std::vector<bool>> has_rows;  // of each fold
+  std::size_t fold_size = 0;
+
+  LevelNodes level_nodes() const { return {problem.graph, problem.nodes, problem.leaves, &names}; }
+};
+
+NamedProblem with_names(std::size_t most_leaves, double likeness) {
+  NamedProblem named;
+  Problem& problem = named.problem;
+  problem.leaves = {3, 4, 6, 7};
+  problem.above = ancestor_sets(problem.graph, problem.leaves);
+  constexpr std::uint32_t kRows = 160;
+  draw_rows(problem, kRows, {0.5, 0.3, 1}, most_leaves, 11);
+  named.fold_size = kRows / 2;
+  named.has_rows.assign(2, std::vector<bool>(problem.nodes.size(), true));
+  named.has_rows[1][2] = false;  // node 3
+  Random random(12);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (const NodeId leaf : problem.leaves) {
+      const bool is_own = std::ranges::count(problem.sets[i], leaf) > 0;
+      values.push_back(static_cast<float>((is_own ? likeness : 0) + 0.5 * random.normal()));
+    }
+    named.similarities.emplace_back(values.end() - 4, values.end());
+  }
+  named.names = WeightMatrix::dense(kRows, 4, values);
+  return named;
+}
+
+LevelFit fit(const NamedProblem& named, int threads = 1) {
+  const Problem& problem = named.problem;
+  const auto rows = static_cast<std::uint32_t>(problem.scores.size());
+  std::vector<float> values;
+  CsrMatrix X(rows);
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    values.insert(values.end(), problem.scores[i].begin(), problem.scores[i].end());
+    X.append_row(std::vector<FeatureId>{i}, std::vector<float>{1});
+  }
+  const WeightMatrix classifiers = WeightMatrix::dense(rows, 6, values);
+  Executor executor(threads);
+  RunControl control;
+  const LabelSets sets = sets_of(problem);
+  HeldOutLevels levels(named.level_nodes(), sets, {});
+  std::vector<std::uint32_t> all(rows);
+  std::iota(all.begin(), all.end(), 0U);
+  levels.add(X, std::span(all).first(named.fold_size), classifiers, named.has_rows[0], executor);
+  levels.add(X, std::span(all).subspan(named.fold_size), classifiers, named.has_rows[1], executor);
+  return levels.fit(true, executor, control);
+}
+
+/// The formula of LevelFit, of one row and leaf.
+double score(const NamedProblem& named, const LevelFit& at, std::size_t i, std::size_t leaf) {
+  const Problem& problem = named.problem;
+  const GraphLevels levels(problem.graph);
+  const std::vector<bool>& has_rows = named.has_rows[i < named.fold_size ? 0 : 1];
+  double f = at.name * named.similarities[i][leaf];
+  for (const NodeId n : problem.above[problem.leaves[leaf]]) {
+    const std::uint32_t level = levels.of(n);
+    const auto place = std::ranges::find(problem.nodes, n) - problem.nodes.begin();
+    const auto k = static_cast<std::size_t>(place);
+    const bool is_absent = k == problem.nodes.size() || !has_rows[k];
+    f += at.levels.offsets[level];
+    f += is_absent ? -at.absent[level] : at.levels.factors[level] * problem.scores[i][k];
+  }
+  return f;
+}
+
+double objective(const NamedProblem& named, const LevelFit& at) {
+  const Problem& problem = named.problem;
+  const bool has_sets =
+      std::ranges::any_of(problem.sets, [](const auto& set) { return set.size() > 1; });
+  double sum = 0;
+  for (std::size_t i = 0; i < problem.scores.size(); ++i) {
+    double all = 0, loss = 0;
+    for (std::size_t l = 0; l < problem.leaves.size(); ++l) {
+      const double f = score(named, at, i, l);
+      const bool is_own = std::ranges::count(problem.sets[i], problem.leaves[l]) > 0;
+      all += std::exp(f);
+      if (has_sets) loss += std::log1p(std::exp(is_own ? -f : f));
+      if (!has_sets && is_own) loss -= f;
+    }
+    sum += has_sets ? loss : loss + std::log(all);
+  }
+  double squares = at.name * at.name;
+  for (const auto& each : {at.levels.factors, at.levels.offsets, at.absent}) {
+    for (const double x : each) squares += x * x;
+  }
+  return sum / static_cast<double>(problem.scores.size()) + 0.5e-6 * squares;
+}
+
+TEST(LevelFit, finds_the_minimum_with_names) {
+  for (const std::size_t most_leaves : {1U, 2U}) {
+    const NamedProblem named = with_names(most_leaves, 1.5);
+    const LevelFit found = fit(named);
+    EXPECT_GT(found.name, 0.5);
+    EXPECT_GT(std::ranges::max(found.absent), 0.1);
+    const double least = objective(named, found);
+    Random random(3);
+    for (int trial = 0; trial < 3000; ++trial) {
+      LevelFit other = found;
+      const double length = std::pow(10.0, -4.0 * random.uniform());
+      const auto moved = [&](double x) { return std::max(0.0, x + length * random.normal()); };
+      for (double& v : other.levels.factors) v = moved(v);
+      for (double& u : other.absent) u = moved(u);
+      for (double& c : other.levels.offsets) c += length * random.normal();
+      other.name = moved(other.name);
+      EXPECT_GE(objective(named, other), least - 1e-8);
+    }
+  }
+}
+
+TEST(LevelFit, names_that_mislead_weigh_nothing) {
+  for (const std::size_t most_leaves : {1U, 2U}) {
+    EXPECT_EQ(fit(with_names(most_leaves, -1)).name, 0);
+  }
+}
+
+TEST(LevelFit, has_the_same_bits_with_names_on_any_number_of_threads) {
+  const NamedProblem named = with_names(2, 1);
+  EXPECT_EQ(fit(named, 4), fit(named, 1));
+}
+
+TEST(PathWeights, with_names_sum_to_the_scores_of_leaves) {
+  const NamedProblem named = with_names(1, 1.5);
+  const Problem& problem = named.problem;
+  const LevelFit found{kLevels, {0.5, 1, 2}, 0.75};
+  const auto rows = static_cast<std::uint32_t>(problem.scores.size());
+  std::vector<float> values;
+  for (const auto& of_row : problem.scores)
+    values.insert(values.end(), of_row.begin(), of_row.end());
+  values.resize(values.size() + 6, 0.0F);  // the intercept
+  const WeightMatrix classifiers = WeightMatrix::dense(rows + 1, 6, values);
+  constexpr double kBias = 0.5;
+  const std::size_t last = rows - 1;  // of the second fold
+  const WeightMatrix U =
+      path_weights(named.level_nodes(), classifiers, named.has_rows[1], found, kBias);
+  for (std::size_t l = 0; l < problem.leaves.size(); ++l) {
+    double sum = 0;
+    for (const NodeId n : problem.above[problem.leaves[l]]) {
+      sum += U.at(static_cast<FeatureId>(last), n) + kBias * U.at(rows, n);
+    }
+    EXPECT_NEAR(sum, score(named, found, last, l), 1e-5);
+  }
+}
+
 // Path weights ------------------------------------------------------------------------------------
 
-const LevelWeights kLevels{{2, 0.5, 3}, {0.25, -1, 4}};
+/// Without names.
+WeightMatrix path_weights_of(const Problem& problem, const WeightMatrix& classifiers,
+                             const LevelWeights& levels, double bias) {
+  return path_weights(problem.level_nodes(), classifiers, {}, {levels, {}, 0}, bias);
+}
 
 TEST(PathWeights, sum_to_the_scores_of_leaves) {
   const Problem problem = on_dag();
@@ -283,7 +445,7 @@ TEST(PathWeights, sum_to_the_scores_of_leaves) {
   const WeightMatrix dense = WeightMatrix::dense(4, nodes, values);
   const WeightMatrix sparse = WeightMatrix::sparse(std::move(by_feature));
   for (const WeightMatrix& classifiers : {dense, sparse}) {
-    const WeightMatrix U = path_weights(problem.level_nodes(), classifiers, kLevels, kBias);
+    const WeightMatrix U = path_weights_of(problem, classifiers, kLevels, kBias);
     ASSERT_EQ(U.num_features(), 4U);
     ASSERT_EQ(U.num_nodes(), 8U);
     for (const NodeId leaf : problem.leaves) {
@@ -308,7 +470,7 @@ TEST(PathWeights, sum_to_the_scores_of_leaves) {
 TEST(PathWeights, without_an_intercept_have_no_offsets) {
   const Problem problem = on_dag();
   const WeightMatrix ones = WeightMatrix::dense(2, 6, std::vector<float>(12, 1.0F));
-  const WeightMatrix U = path_weights(problem.level_nodes(), ones, kLevels, 0);
+  const WeightMatrix U = path_weights_of(problem, ones, kLevels, 0);
   for (FeatureId j = 0; j < 2; ++j) {
     EXPECT_EQ(U.at(j, 0), 2);
     EXPECT_EQ(U.at(j, 5), 0.5F);
@@ -319,7 +481,7 @@ TEST(PathWeights, without_an_intercept_have_no_offsets) {
 TEST(PathWeights, of_levels_without_weight_are_their_offsets) {
   const Problem problem = on_dag();
   const WeightMatrix ones = WeightMatrix::dense(2, 6, std::vector<float>(12, 1.0F));
-  const WeightMatrix U = path_weights(problem.level_nodes(), ones, {{0, 0, 1}, {0, 3, 0}}, 2);
+  const WeightMatrix U = path_weights_of(problem, ones, {{0, 0, 1}, {0, 3, 0}}, 2);
   EXPECT_EQ(U.num_nonzeros(), 6 + 1);  // of the leaves, and one offset
   EXPECT_EQ(U.at(1, 5), 1.5F);
 }
