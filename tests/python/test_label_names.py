@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from margrove import FlatLogisticRegression, FlatSVC, Hierarchy
+from margrove import FlatLogisticRegression, FlatSVC, Hierarchy, LevelSVC
 
 ANIMALS = ["dogs", "cats", "fish", "birds"]
 WORDS = ["small", "large", "tame", "wild", "old", "young"]
@@ -19,7 +19,7 @@ VOCABULARY = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "".joi
 )
 
 
-@pytest.mark.parametrize("estimator", [FlatSVC, FlatLogisticRegression])
+@pytest.mark.parametrize("estimator", [FlatSVC, FlatLogisticRegression, LevelSVC])
 def test_a_label_without_rows_is_answered_by_its_names(estimator: Any, tmp_path: Path) -> None:
     path = tmp_path / "animals.ttl"
     path.write_text(VOCABULARY + '<x:4> skos:altLabel "insects"@en , "chafers"@en .\n')

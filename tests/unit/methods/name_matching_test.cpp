@@ -70,7 +70,7 @@ std::string answer(const ModelParts& model, const std::string& text) {
 }
 
 TEST(NameMatching, a_label_without_rows_is_answered_by_its_names) {
-  for (const Method& method : {flat_svm(), flat_lr()}) {
+  for (const Method& method : {flat_svm(), flat_lr(), level_svm()}) {
     const ModelParts model = trained(method, {{"match_names", "true"}}, 1);
     EXPECT_GT(model.report.name_weight, 0) << method.name;
     EXPECT_TRUE(std::isfinite(model.report.unseen_score)) << method.name;
@@ -150,13 +150,64 @@ TEST(NameMatching, sets_of_labels_are_decided_with_the_names) {
   EXPECT_EQ(std::ranges::count(answers[0], unseen), 1);
 }
 
+/// Animals below their kinds: an inner node without rows has an unseen leaf below.
+Hierarchy with_kinds() {
+  Hierarchy tree = vocabulary();
+  for (const char* kind : {"vertebrates", "arthropods"}) {
+    tree.codec.add(kind);
+    tree.names.emplace_back(kind);
+    tree.other_names.emplace_back();
+  }
+  for (NodeId k = 0; k < 6; ++k) tree.edges.push_back({7, k});
+  tree.edges.push_back({8, 6});
+  return tree;
+}
+
+TEST(NameMatching, level_svm_answers_inner_nodes_by_name_only_where_rows_have_inner_labels) {
+  const OptionValues named{{"match_names", "true"}};
+  ModelParts model = trained(level_svm(), named, 1, with_kinds());
+  EXPECT_EQ(answer(model, "chafers, insects"), "unseen");
+  EXPECT_NE(answer(model, "arthropods"), "arthropods");
+  Examples rows = texts();
+  rows.documents.emplace_back("a book of arthropods and insects");
+  rows.documents.emplace_back("a book of vertebrates and all their kinds");
+  const LabelId kind = rows.codec.add("vertebrates");
+  for (int copy = 0; copy < 2; ++copy) rows.labels.append(std::vector{kind});
+  model = trained(level_svm(), named, 1, with_kinds(), std::move(rows));
+  EXPECT_EQ(answer(model, "arthropods"), "arthropods");
+}
+
+TEST(NameMatching, level_svm_counts_names_as_a_level) {
+  for (const char* multiclass : {"auto", "ovr"}) {
+    const OptionValues options{{"match_names", "true"}, {"multiclass", multiclass}};
+    const ModelParts one = trained(level_svm(), options, 1, with_kinds());
+    const ModelParts three = trained(level_svm(), options, 3, with_kinds());
+    const CsrMatrix X = one.preprocessing.apply(texts().documents);
+    std::vector<float> scores(X.num_rows() * one.labels.size()), again = scores;
+    one.rows().scores(X, 0, X.num_rows(), scores);
+    three.rows().scores(X, 0, X.num_rows(), again);
+    EXPECT_EQ(scores, again) << multiclass;
+    EXPECT_GT(one.report.name_weight, 0) << multiclass;
+  }
+  Hierarchy wrong = with_kinds();
+  std::rotate(wrong.names.begin(), wrong.names.begin() + 1, wrong.names.begin() + 6);
+  const ModelParts model = trained(level_svm(), {{"match_names", "true"}}, 1, wrong);
+  EXPECT_EQ(model.report.name_weight, 0);
+  EXPECT_THAT(model.report.warnings.back(), HasSubstr("match_names changes nothing"));
+}
+
 TEST(NameMatching, what_lacks_names_or_texts_is_refused) {
   const OptionValues named{{"match_names", "true"}};
   Hierarchy nameless = vocabulary();
   nameless.names.clear();
   nameless.other_names.clear();
-  EXPECT_THAT(message_of<InvalidOption>([&] { trained(flat_svm(), named, 1, nameless); }),
-              HasSubstr("match_names is given, but the labels have no names; give a hierarchy"));
+  for (const Method& method : {flat_svm(), level_svm()}) {
+    EXPECT_THAT(message_of<InvalidOption>([&] { trained(method, named, 1, nameless); }),
+                HasSubstr("match_names is given, but the labels have no names; give a hierarchy"));
+    const OptionValues no_bias{{"match_names", "true"}, {"bias", "0"}};
+    EXPECT_THAT(message_of<InvalidOption>([&] { trained(method, no_bias, 1); }),
+                HasSubstr("match_names is given, but bias is 0"));
+  }
   Examples numbers = texts();
   numbers.kind = RowKind::numbers;
   for (std::size_t i = 0; i < numbers.documents.size(); ++i) {
@@ -179,7 +230,6 @@ TEST(NameMatching, what_lacks_names_or_texts_is_refused) {
   const auto with = [&](const std::string& name, const std::string& value) {
     return refused(documents, {{"match_names", "true"}, {name, value}});
   };
-  EXPECT_THAT(with("bias", "0"), HasSubstr("match_names is given, but bias is 0"));
   EXPECT_THAT(with("partial_labels", "true"), HasSubstr("but partial_labels is, too"));
   EXPECT_THAT(with("multiclass", "crammer-singer"), HasSubstr("multiclass is crammer-singer"));
 }
