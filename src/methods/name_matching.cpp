@@ -35,7 +35,8 @@ NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occur
                          "text column)");
   require<InvalidOption>(!data.label_names.empty() || !data.other_names.empty(),
                          "option match_names is given, but the labels have no names; give a "
-                         "hierarchy file in SKOS or OBO");
+                         "hierarchy file in SKOS or OBO, or names of labels (--label-names FILE, "
+                         "in Python Hierarchy.with_names)");
   std::vector<std::string> texts;
   auto next = occurring.begin();
   for (LabelId label = 0; label < data.codec->size(); ++label) {

@@ -138,10 +138,14 @@ class Vocabularies(CliTest):
     def test_names_to_match_need_names_and_texts(self) -> None:
         self.write("edges", "".join(f"root http://example.org/{name}\n" for name in WORDS))
         self.write("numbers", "http://example.org/dog 1:1\nhttp://example.org/fish 1:2\n")
+        self.write("names.tsv", f"{DOG}\tdogs\n")
         train = ["train", "--method", "flat-svm", "--match-names"]
         for text, options in [
-            ("option match-names is given, but the labels have no names",
+            ("option match-names is given, but the labels have no names; give a hierarchy file in "
+             "SKOS or OBO, or names of labels (--label-names FILE, in Python",
              "--format annif --hierarchy edges books.tsv"),
+            ("option match-names is given, but rows are not texts",
+             "--label-names names.tsv numbers"),
             ("option match-names is given, but rows are not texts",
              "--hierarchy animals.ttl numbers"),
         ]:  # fmt: skip
