@@ -74,6 +74,8 @@ struct Hierarchy {
   std::string source;                      // file name, for messages
   std::vector<std::int64_t> lines;         // of each edge; empty if not from a file
   std::vector<std::string> warnings = {};  // of the reader
+  /// Labels without a structure, for the sake of their names: models then have no hierarchy.
+  bool is_flat = false;
 };
 
 }  // namespace margrove

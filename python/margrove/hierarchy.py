@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ class Hierarchy:
 
     `alternatives` are pairs (alternative id, node), as OBO has them (`alt_id`): labels with such
     ids stand for their nodes. Models keep them. `names` are the names of each node, one a line, or
-    empty: what `match_names` compares texts with.
+    empty: what `match_names` compares texts with; `with_names` sets them.
     """
 
     nodes: tuple[Any, ...]
@@ -97,6 +97,31 @@ class Hierarchy:
             if not _missing(parent):
                 edges.setdefault((parent, child))
         return cls(tuple(seen), tuple(edges))
+
+    @classmethod
+    def of_names(cls, names: Mapping[Any, str | Iterable[str]]) -> "Hierarchy":
+        """Labels without edges and their names, for `match_names` where there is no hierarchy: a
+        dict label -> name or list of names, which may be empty. It must have all labels of `y`, and
+        may have others."""
+        return cls.of_pairs((), names).with_names(names)
+
+    def with_names(self, names: Mapping[Any, str | Iterable[str]]) -> "Hierarchy":
+        """The same with other names: a dict node -> name or names. The nodes that it lacks keep
+        theirs. Raises ValueError for a label that is no node."""
+        number = {str(node): k for k, node in enumerate(self.nodes)}
+        of_nodes = list(self.names) or [""] * len(self.nodes)
+        for label, given in names.items():
+            node = number.get(str(_plain(label)))
+            if node is None:
+                raise ValueError(
+                    f"hierarchy: names are given for {label!r}, which must be a node of it"
+                )
+            several = [given] if isinstance(given, str) else list(given)
+            wrong = next((name for name in several if not isinstance(name, str)), None)
+            if wrong is not None:
+                raise ValueError(f"hierarchy: a name of {label!r} is {wrong!r}, but must be a str")
+            of_nodes[node] = "\n".join(several)
+        return replace(self, names=tuple(of_nodes))
 
     def parents(self) -> dict[Any, list[Any]]:
         """The parents of every node."""

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "data/code_hierarchy.hpp"
+#include "data/label_names_reader.hpp"
 #include "data/path_ids.hpp"
 #include "data/stop_words.hpp"
 #include "data/text_scan.hpp"
@@ -41,8 +42,13 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
          "codes: labels are codes such as Dewey's; their common prefixes are the inner nodes")
       ->type_name("codes")
       ->check(CLI::IsMember({"codes"}));
+  app.add_option("--label-names", label_names_path_,
+                 "names of labels that predict --show name writes and --match-names reads: lines "
+                 "label<TAB>name<TAB>other name ..., or CSV")
+      ->type_name("FILE");
   app.add_option("--unknown-labels", unknown_labels_,
-                 "labels of rows that the hierarchy file lacks: error, or drop (with a warning)")
+                 "labels of rows and of --label-names that the hierarchy lacks: error, or drop "
+                 "(with a warning)")
       ->type_name("error|drop")
       ->check(CLI::IsMember({"error", "drop"}));
   app.add_option("--unlabelled", unlabelled_,
@@ -230,14 +236,38 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
     control.end_progress();
     warn_or_refuse(why, is_strict);
   }
-  if (!hierarchy_from_.empty()) {
-    data.hierarchy = hierarchy_of_codes(data.raw.codec.names(), data_path_);
-  }
+  add_derived(data, control);
   data.raw.labels.set_unlabelled(unlabelled());
   read_views(data.raw, views_.files(), &control.run());
   require<OutOfTimeLimit>(control.run().proceed(), data_path_,
                           ": the time limit ended reading; nothing is trained");
   return data;
+}
+
+void DataArguments::add_derived(Data& data, CommandControl& control) {
+  LabelCodec codes = data.raw.codec;
+  std::optional<LabelNames> names;
+  if (!label_names_path_.empty()) {
+    names = read_label_names(label_names_path_, &control.run());
+    control.end_progress();
+    if (!data.hierarchy) require_known_names(codes, *names, data_path_);
+  }
+  if (!hierarchy_from_.empty()) {
+    if (names) {
+      for (const std::string& code : names->labels.names()) codes.add(code);
+    }
+    data.hierarchy = hierarchy_of_codes(codes.names(), data_path_);
+  }
+  if (!names) return;
+  if (!data.hierarchy) {
+    data.hierarchy = named_labels(data.raw.codec, *names);
+    return;
+  }
+  const bool drops_unknown = unknown_labels_ == "drop";
+  const UnknownNames unknown = use_label_names(*data.hierarchy, *names, drops_unknown);
+  if (unknown.count == 0) return;
+  warn(fmt::format("{} labels of {} are not in {} and were left out; one of them is '{}'",
+                   unknown.count, names->source, data.hierarchy->source, unknown.example));
 }
 
 LabelSets::Unlabelled DataArguments::unlabelled() const {
@@ -271,7 +301,8 @@ bool DataArguments::has_hierarchy() const {
                          has_paths ? "paths define the hierarchy" : "option hierarchy is, too");
   require<InvalidOption>(!read_hierarchy_.part_of || !hierarchy_path_.empty(),
                          "option part_of is given, but needs a --hierarchy FILE in OBO");
-  require<InvalidOption>(unknown_labels_ == "error" || !hierarchy_path_.empty(),
+  const bool has_nodes = !hierarchy_path_.empty() || (has_paths && !label_names_path_.empty());
+  require<InvalidOption>(unknown_labels_ == "error" || has_nodes,
                          "option unknown_labels is drop, but needs a --hierarchy FILE");
   require<InvalidOption>(read_hierarchy_.language.empty() || !hierarchy_path_.empty(),
                          "option language is given, but needs a --hierarchy FILE in SKOS");
@@ -282,8 +313,9 @@ std::vector<std::string> DataArguments::data_paths() {
   const PreprocessingOptions options = preprocessing();
   const std::string& stop_words = options.stop_words_choice;
   const std::string stop_words_file = has_stop_words(stop_words) ? "" : stop_words;
-  std::vector<std::string> paths{data_path_, hierarchy_path_, annotations_.path(), stop_words_file,
-                                 options.weights.class_weight};
+  std::vector<std::string> paths{data_path_,        hierarchy_path_,
+                                 label_names_path_, annotations_.path(),
+                                 stop_words_file,   options.weights.class_weight};
   for (const ViewFile& view : views_.files()) paths.push_back(view.path);
   return paths;
 }

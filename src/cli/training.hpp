@@ -59,8 +59,10 @@ class DataArguments {
   Examples read_training_rows(const LabelCodec* codec, CommandControl& control);
   /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.
   std::string suspicion(const Data& data, bool is_of_paths) const;
+  /// The hierarchy of --hierarchy-from, and the names of the file of names.
+  void add_derived(Data& data, CommandControl& control);
 
-  std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
+  std::string hierarchy_path_, hierarchy_from_, label_names_path_, data_path_, result_path_;
   std::string unknown_labels_ = "error";
   std::string unlabelled_ = "auto";
   HierarchyOptions read_hierarchy_;

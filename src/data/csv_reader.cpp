@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "data/column_patterns.hpp"
+#include "data/csv_scanner.hpp"
 #include "data/input_file.hpp"
 #include "data/record_builder.hpp"
 #include "data/row_parts.hpp"
@@ -14,140 +15,14 @@
 namespace margrove {
 namespace {
 
-/// A cell of the present record: bytes [begin, end) of its text.
-struct Cell {
-  std::size_t begin;
-  std::size_t end;
-  TextPlace place;
-};
-
-/// Splits a file into records and records into cells.
-class CsvScanner {
- public:
-  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) {
-    if (blocks_.next()) {
-      detail::refuse_foreign(blocks_.text(), source(), detail::Wanted::rows);
-      blocks_.stay();
-    }
-    skip_empty_lines();
+/// The blocks, unless the file is of another form than rows.
+LineBlocks of_rows(LineBlocks blocks) {
+  if (blocks.next()) {
+    detail::refuse_foreign(blocks.text(), blocks.name(), detail::Wanted::rows);
+    blocks.stay();
   }
-
-  /// The line that the first record begins with.
-  std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }
-  void set_delimiter(char delimiter) { delimiter_ = delimiter; }
-  /// Counts lines as if `num_lines` came before the next one.
-  void continue_after(std::int64_t num_lines) { line_number_ = num_lines; }
-
-  /// Moves to the next record; false at the end. Empty lines are no records.
-  bool next() {
-    cells_.clear();
-    text_.clear();
-    do {
-      if (!next_line()) return false;
-    } while (line_.empty());
-    for (std::size_t at = 0;; ++at) {
-      at = read_cell(at);
-      if (at == line_.size()) return true;
-    }
-  }
-
-  const std::vector<Cell>& cells() const { return cells_; }
-  std::string_view text(const Cell& cell) const {
-    return std::string_view(text_).substr(cell.begin, cell.end - cell.begin);
-  }
-  /// Where the present record ends.
-  TextPlace end() const { return place(line_.size()); }
-  const std::string& source() const { return blocks_.name(); }
-  WorkMeter& meter() { return blocks_.meter(); }
-
-  template <class Error = InvalidInput, class... Parts>
-  [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
-    throw Error(concat(source(), ":", place.line, ":", place.column, ": ", parts...));
-  }
-  /// The same for a record whose cells are wrong. One of several lines probably lacks a closing
-  /// quote, so that its later lines are rows of their own.
-  template <class... Parts>
-  [[noreturn]] void fail_in_shape(TextPlace place, const Parts&... parts) const {
-    const std::int64_t first = cells_.front().place.line;
-    if (line_number_ == first) fail(place, parts...);
-    fail<LostRows>(place, parts..., "; the row begins on line ", first,
-                   ", and may lack a closing quote");
-  }
-
- private:
-  TextPlace place(std::size_t at) const {
-    return {line_number_, static_cast<std::int64_t>(at) + 1};
-  }
-
-  void skip_empty_lines() {
-    while (!rest_.empty() || blocks_.next()) {
-      if (rest_.empty()) rest_ = blocks_.text();
-      const std::size_t line_end = rest_.starts_with("\r\n") ? 2 : 1;
-      if (line_end == 1 && rest_.front() != '\n') return;
-      rest_.remove_prefix(line_end);
-      ++line_number_;
-    }
-  }
-
-  bool next_line() {
-    if (rest_.empty()) {
-      if (!blocks_.next()) return false;
-      rest_ = blocks_.text();
-    }
-    const std::size_t newline = std::min(rest_.find('\n'), rest_.size());
-    line_ = rest_.substr(0, newline);
-    rest_.remove_prefix(std::min(newline + 1, rest_.size()));
-    if (line_.ends_with('\r')) line_.remove_suffix(1);
-    ++line_number_;
-    return true;
-  }
-
-  /// Returns where the cell ends: at a delimiter, or at the end of the present line.
-  std::size_t read_cell(std::size_t at) {
-    cells_.push_back({text_.size(), text_.size(), place(at)});
-    if (at < line_.size() && line_[at] == '"') {
-      at = read_quoted(at + 1);
-    } else {
-      const std::size_t end = std::min(line_.find(delimiter_, at), line_.size());
-      text_.append(line_, at, end - at);
-      at = end;
-    }
-    cells_.back().end = text_.size();
-    return at;
-  }
-
-  /// `at` follows the opening quote.
-  std::size_t read_quoted(std::size_t at) {
-    for (;;) {
-      const std::size_t quote = line_.find('"', at);
-      text_.append(line_, at, quote == std::string_view::npos ? quote : quote - at);
-      if (quote == std::string_view::npos) {
-        text_ += '\n';
-        at = 0;
-        blocks_.require_held(text_.size(), cells_.front().place.line, "the row");
-        if (next_line()) continue;
-        fail<LostRows>(cells_.back().place, "the quoted cell has no closing quote");
-      }
-      at = quote + 1;
-      if (at == line_.size() || line_[at] == delimiter_) return at;
-      if (line_[at] != '"') {
-        fail_in_shape(
-            place(at), "the closing quote is followed by ", detail::quoted(line_.substr(at, 1)),
-            ", but must be by a delimiter or the line's end; a quote within a cell is doubled");
-      }
-      text_ += '"';
-      ++at;
-    }
-  }
-
-  LineBlocks blocks_;
-  std::string_view rest_;  // of the block
-  std::string_view line_;
-  std::int64_t line_number_ = 0;
-  char delimiter_ = ',';
-  std::string text_;  // of all cells of the record
-  std::vector<Cell> cells_;
-};
+  return blocks;
+}
 
 /// The delimiter with which the header has most of the fields; of equal ones that with most
 /// columns.
@@ -173,7 +48,9 @@ char delimiter_of(std::string_view header, const std::vector<RecordField>& field
 class CsvReader {
  public:
   CsvReader(LineBlocks blocks, const ReadOptions& options, std::string_view delimiters)
-      : scanner_(std::move(blocks)), options_(options), builder_(scanner_.source(), options) {
+      : scanner_(of_rows(std::move(blocks))),
+        options_(options),
+        builder_(scanner_.source(), options) {
     scanner_.set_delimiter(delimiter_of(scanner_.first_line(), builder_.fields(),
                                         options.patterns != nullptr, delimiters));
   }
@@ -208,7 +85,7 @@ class CsvReader {
   void read_header() {
     require(scanner_.next(), scanner_.source(),
             ": the file has no lines, but must have a header that names the columns");
-    for (const Cell& cell : scanner_.cells()) {
+    for (const CsvCell& cell : scanner_.cells()) {
       names_.emplace_back(detail::trimmed(scanner_.text(cell)));
     }
     num_columns_ = names_.size();
@@ -238,7 +115,7 @@ class CsvReader {
 
   std::optional<std::size_t> column_of(
       const RecordField& field, const std::unordered_map<std::string_view, Places>& places) const {
-    const std::vector<Cell>& cells = scanner_.cells();
+    const std::vector<CsvCell>& cells = scanner_.cells();
     std::optional<std::size_t> column;
     if (const auto found = places.find(field.name); found != places.end()) {
       column = found->second.first;
@@ -255,7 +132,7 @@ class CsvReader {
   }
 
   void add_record() {
-    const std::vector<Cell>& cells = scanner_.cells();
+    const std::vector<CsvCell>& cells = scanner_.cells();
     if (cells.size() != num_columns_) {
       scanner_.fail_in_shape(
           cells.size() > num_columns_ ? cells[num_columns_].place : scanner_.end(), "the line has ",
@@ -264,7 +141,7 @@ class CsvReader {
     for (std::size_t f = 0; f < columns_.size(); ++f) {
       record_[f].items.clear();
       if (!columns_[f]) continue;
-      const Cell& cell = cells[*columns_[f]];
+      const CsvCell& cell = cells[*columns_[f]];
       record_[f].items.push_back({scanner_.text(cell), cell.place});
     }
     builder_.add(record_, cells.front().place);

@@ -118,8 +118,8 @@ DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy) {
     labels.insert(set.begin(), set.end());
   }
   facts.num_labels = labels.size();
-  facts.has_hierarchy = hierarchy != nullptr;
-  if (hierarchy != nullptr) {
+  facts.has_hierarchy = hierarchy != nullptr && !hierarchy->is_flat;
+  if (facts.has_hierarchy) {
     std::set<NodeId> children;
     facts.is_tree = true;
     for (const auto& [parent, child] : hierarchy->edges) {

@@ -36,7 +36,8 @@ std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
                          "text column)");
   require<InvalidOption>(!data.label_names.empty() || !data.other_names.empty(),
                          "option match_names is given, but the labels have no names; give a "
-                         "hierarchy file in SKOS or OBO");
+                         "hierarchy file in SKOS or OBO, or names of labels (--label-names FILE, "
+                         "in Python Hierarchy.with_names)");
   require<InvalidOption>(bias > 0,
                          "option match_names is given, but bias is 0, so that labels without rows "
                          "have no score of their own");

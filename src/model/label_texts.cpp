@@ -7,38 +7,52 @@
 namespace margrove {
 namespace {
 
-/// For people; the id where the label has no other name.
-const std::string& name_of(const ModelParts& model, LabelId label) {
-  const bool has_name = !model.label_names.empty() && !model.label_names[label].empty();
-  return has_name ? model.label_names[label] : model.labels.name(label);
-}
-
-std::string path_of(const ModelParts& model, LabelId label) {
-  std::vector<std::string> names{name_of(model, label)};
-  while (!model.hierarchy.parents(label).empty()) {
-    label = model.hierarchy.parents(label).front();
-    names.push_back(name_of(model, label));
+/// Texts of labels for people.
+class LabelsForPeople {
+ public:
+  explicit LabelsForPeople(const ModelParts& model) : model_(model) {
+    const RecordSelection* selection = model.records ? &model.records->selection : nullptr;
+    if (selection != nullptr && selection->has_paths()) separator_ = &selection->separator;
   }
-  std::reverse(names.begin(), names.end());
-  return join_path(names, " > ");
-}
+
+  /// The id where the label has no other name, and its last part where ids are paths.
+  std::string name(LabelId label) const {
+    if (!model_.label_names.empty() && !model_.label_names[label].empty()) {
+      return model_.label_names[label];
+    }
+    const std::string& id = model_.labels.name(label);
+    return separator_ == nullptr ? id : split_path(id, *separator_).back();
+  }
+
+  std::string path(LabelId label) const {
+    if (separator_ != nullptr && model_.label_names.empty()) return model_.labels.name(label);
+    std::vector<std::string> names{name(label)};
+    while (!model_.hierarchy.parents(label).empty()) {
+      label = model_.hierarchy.parents(label).front();
+      names.push_back(name(label));
+    }
+    std::reverse(names.begin(), names.end());
+    return join_path(names, separator_ == nullptr ? " > " : std::string_view(*separator_));
+  }
+
+ private:
+  const ModelParts& model_;
+  const std::string* separator_ = nullptr;  // of the parts of ids; null: these are no paths
+};
 
 }  // namespace
 
 LabelTexts label_texts(const ModelParts& model, std::string_view show) {
   LabelTexts texts;
   const RecordSelection* selection = model.records ? &model.records->selection : nullptr;
-  const bool ids_are_paths = selection != nullptr && selection->has_paths();
+  const LabelsForPeople labels(model);
   for (LabelId label = 0; label < model.labels.size(); ++label) {
-    const std::string& id = model.labels.name(label);
-    if (ids_are_paths && show == "name") {
-      texts.names.push_back(split_path(id, selection->separator).back());
-    } else if (!ids_are_paths && show == "path") {
-      texts.names.push_back(path_of(model, label));
-    } else if (show == "name") {
-      texts.names.push_back(name_of(model, label));
+    if (show == "name") {
+      texts.names.push_back(labels.name(label));
+    } else if (show == "path") {
+      texts.names.push_back(labels.path(label));
     } else {
-      texts.names.push_back(id);
+      texts.names.push_back(model.labels.name(label));
     }
   }
   if (!show.empty() && show != "id" && !model.label_names.empty()) {

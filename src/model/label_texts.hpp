@@ -15,10 +15,10 @@ struct LabelTexts {
   std::string between_scores = " ";
 };
 
-/// `show`: "id", "name" (the last name of a path; for other labels the one of their vocabulary, or
-/// the id), "path" (for other labels the names from a root down, via the first parent of each) or
-/// "". Tabs separate names and labels that may have blanks and commas, or the label separator those
-/// of records.
+/// `show`: "id", "name" (the one for people; for other labels the last name of a path, or the id),
+/// "path" (the id that is a path, unless labels have names for people; for other labels the names
+/// from a root down, via the first parent of each) or "". Tabs separate names and labels that may
+/// have blanks and commas, or the label separator those of records.
 LabelTexts label_texts(const ModelParts& model, std::string_view show);
 
 }  // namespace margrove

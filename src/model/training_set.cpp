@@ -141,7 +141,7 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
                         RunControl* control) {
   WorkMeter meter(control);
   LabelledRows rows;
-  rows.has_hierarchy = hierarchy != nullptr;
+  rows.has_hierarchy = hierarchy != nullptr && !hierarchy->is_flat;
   rows.codec = codec_in_order(hierarchy != nullptr ? hierarchy->codec : codec, meter);
   rows.hierarchy = hierarchy != nullptr
                        ? graph_of(*hierarchy, rows.codec, meter)

@@ -279,6 +279,14 @@ ENTRIES = [
           ["train", "--quiet", "--method", "hsvm", "--hierarchy", "tree", "--cost-matrix", "input",
            "rows", "/dev/null"],
           says="label is '0', but must be one of"),
+    *(Entry(f"names of labels: {name}", make,
+            [*TRAIN, "--label-names", file, "rows", "/dev/null"], file=file)
+      for name, file, make in [
+          ("a label on each line", "input", within("a\tA\n", numbered("{k}\t1\n"), "")),
+          ("names of one label", "input", within("a", repeated("\tb"), "\n")),
+          ("lines of one label", "input", repeated("a\tb\n")),
+          ("CSV", "input.csv", within("a,A\n", numbered("{k},1\n"), "")),
+          ("CSV, one quoted cell", "input.csv", within('a,"', repeated("b\n"), '"\n'))]),
     in_hierarchy("a chain", numbered("{k} {j}\n"), says=NONE),
     in_hierarchy("a star", numbered("a {k}\n")),
     in_hierarchy("empty lines", within("r a\nr b\n", repeated("\n"), "")),

@@ -138,9 +138,10 @@ class Vocabularies(CliTest):
     def test_level_svm_matches_names_in_shards_too(self) -> None:
         named = VOCABULARY + "x:shark a skos:Concept ; skos:broader x:fish ;\n"
         self.write("animals.ttl", named + '  skos:prefLabel "sharks"@en .\n')
-        rows = [f"{word} and sharks\t<http://example.org/{name}>\n"
-                for name, word in {"dog": "dogs", "stone": "stones"}.items()]  # fmt: skip
-        self.write("named.tsv", BOOKS + "".join(rows * 4))
+        rows = BOOKS
+        for name, word in {"dog": "dogs", "fish": "fish", "stone": "stones"}.items():
+            rows += f"about {word} and sharks\t<http://example.org/{name}>\n" * 4
+        self.write("named.tsv", rows)
         self.write("new.tsv", "sharks\t<http://example.org/shark>\n")
         given = [
             "--method",
@@ -153,21 +154,27 @@ class Vocabularies(CliTest):
         ]
         given += ["--hierarchy", "animals.ttl", "--language", "en", "--unknown-labels", "drop"]
         self.run_program("train", *given, "named.tsv", "model")
-        out, _ = self.run_program("predict", "--top", "1", "model", "new.tsv")
+        out, _ = self.run_program("predict", "--top", "4", "model", "new.tsv")
         self.assertIn("http://example.org/shark", out)
         self.run_program("plan-shards", *given, "--shards", "2", "named.tsv", "shards")
         for shard in ("0", "1"):
             self.run_program("train-shard", "shards", shard)
         self.run_program("merge-shards", "shards", "merged")
-        self.assertEqual(*(Path(self.path(name)).read_bytes() for name in ("model", "merged")))
+        self.assertEqual(
+            *(pathlib.Path(self.path(name)).read_bytes() for name in ("model", "merged"))
+        )
 
     def test_names_to_match_need_names_and_texts(self) -> None:
         self.write("edges", "".join(f"root http://example.org/{name}\n" for name in WORDS))
         self.write("numbers", "http://example.org/dog 1:1\nhttp://example.org/fish 1:2\n")
+        self.write("names.tsv", f"{DOG}\tdogs\n")
         train = ["train", "--method", "flat-svm", "--match-names"]
         for text, options in [
-            ("option match-names is given, but the labels have no names",
+            ("option match-names is given, but the labels have no names; give a hierarchy file in "
+             "SKOS or OBO, or names of labels (--label-names FILE, in Python",
              "--format annif --hierarchy edges books.tsv"),
+            ("option match-names is given, but rows are not texts",
+             "--label-names names.tsv numbers"),
             ("option match-names is given, but rows are not texts",
              "--hierarchy animals.ttl numbers"),
         ]:  # fmt: skip

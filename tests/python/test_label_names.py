@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from margrove import FlatLogisticRegression, FlatSVC, Hierarchy, LevelSVC
 
@@ -51,3 +52,43 @@ def test_what_lacks_names_or_texts_is_refused() -> None:
     few = Hierarchy(nameless.nodes, (), names=("dogs",))
     with pytest.raises(ValueError, match="names of 1 nodes, but must be of none or all 4"):
         FlatSVC(hierarchy=few, match_names=True).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("has_edges", [True, False])
+def test_names_of_a_dict_are_those_of_a_file(has_edges: bool, tmp_path: Path) -> None:
+    path = tmp_path / "animals.obo"
+    terms = [f"[Term]\nid: x:{k}\nname: {name}\n" for k, name in enumerate([*ANIMALS, "beetles"])]
+    if has_edges:
+        terms = ["[Term]\nid: r\n", *(f"{term}is_a: r\n" for term in terms)]
+    terms[-1] += 'synonym: "insects" EXACT []\n'
+    path.write_text("format-version: 1.2\n" + "".join(terms))
+    names: dict[str, Any] = {f"x:{k}": name for k, name in enumerate(ANIMALS)}
+    names["x:4"] = ["beetles", "insects"]
+    if has_edges:
+        hierarchy = Hierarchy.of([("r", f"x:{k}") for k in range(5)]).with_names(names)
+    else:
+        hierarchy = Hierarchy.of_names(names)
+    of_dict = FlatSVC(hierarchy=hierarchy, match_names=True).fit(TEXTS, LABELS)
+    of_file = FlatSVC(hierarchy=path, match_names=True).fit(TEXTS, LABELS)
+    assert list(of_dict.predict(["insects", "small dogs"])) == ["x:4", "x:0"]
+    assert of_dict.report_["name_weight"] == of_file.report_["name_weight"]
+    of_dict.save(tmp_path / "dict")
+    of_file.save(tmp_path / "file")
+    assert (tmp_path / "dict").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+def test_names_of_some_nodes_replace_theirs_and_the_others_stay() -> None:
+    given = Hierarchy(("a", 1), (("a", 1),), names=("Alpha", "one"))
+    assert given.with_names({np.int64(1): ["uno", "eins"]}).names == ("Alpha", "uno\neins")
+    assert given.with_names({"1": []}).names == ("Alpha", "")
+    assert given.names == ("Alpha", "one")
+    assert Hierarchy.of({"b": "a"}).with_names({"b": "Beta"}).names == ("", "Beta")
+    assert Hierarchy.of_names({"a": "Alpha", 2: []}) == Hierarchy(("a", 2), ())
+
+
+def test_names_need_nodes_and_texts() -> None:
+    given = Hierarchy(("a",), ())
+    with pytest.raises(ValueError, match="names are given for 'z', which must be a node of it"):
+        given.with_names({"z": "Zeta"})
+    with pytest.raises(ValueError, match="a name of 'a' is 3, but must be a str"):
+        given.with_names({"a": ["Alpha", 3]})  # type: ignore[list-item]

@@ -47,6 +47,22 @@ TEST(LabelRows, with_hierarchy_all_its_nodes_are_labels) {
   EXPECT_THAT(rows.hierarchy.children(2), ElementsAre(0, 1));
 }
 
+TEST(LabelRows, labels_with_names_alone_are_no_hierarchy) {
+  const LabelCodec codec({"cat"});
+  Hierarchy labels;
+  labels.codec = LabelCodec({"cat", "bird"});
+  labels.names = {"Cats", ""};
+  labels.other_names = {"", "fowls"};
+  labels.is_flat = true;
+  const LabelledRows rows = label_rows(sets_of({{0}}), codec, &labels, "data");
+  EXPECT_FALSE(rows.has_hierarchy);
+  EXPECT_THAT(rows.codec.names(), ElementsAre("bird", "cat"));
+  EXPECT_THAT(rows.names, ElementsAre("", "Cats"));
+  EXPECT_THAT(rows.other_names, ElementsAre("fowls", ""));
+  labels.is_flat = false;
+  EXPECT_TRUE(label_rows(sets_of({{0}}), codec, &labels, "data").has_hierarchy);
+}
+
 TEST(LabelRows, a_label_outside_the_hierarchy_throws_with_label_and_row) {
   const LabelCodec codec({"cat", "fish"});
   const Hierarchy hierarchy = animals();
