@@ -67,6 +67,18 @@ TEST(CsvReader, finds_the_delimiter_by_the_selected_columns) {
       ElementsAre("x;y"));
 }
 
+TEST(CsvReader, rows_of_a_file_have_any_delimiter_and_those_of_tsv_tabs) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "f";
+  testing::write_bytes(path, "label,title;\tlabel\ttitle\nx,y\tz\ta b\n");
+  const ReadOptions options{.selection = &kTitles};
+  const Examples tabs = tsv_rows(path, options, nullptr);
+  EXPECT_EQ(names(tabs, 0), std::vector<std::string>{"z"});
+  EXPECT_THAT(tabs.fields.documents, ElementsAre("a b"));
+  testing::write_bytes(path, "label;title\nx;y,z\n");
+  EXPECT_THAT(csv_rows(path, options, nullptr).fields.documents, ElementsAre("y,z"));
+}
+
 TEST(CsvReader, skips_a_byte_order_mark_and_reads_compressed_files) {
   const std::string text = "\xEF\xBB\xBFlabel,title\nx,a\n";
   EXPECT_EQ(parse(text).codec.name(0), "x");
