@@ -102,7 +102,8 @@ struct Examples {
 Examples select_rows(const Examples& examples, std::span<const std::uint32_t> rows);
 
 struct ExampleOptions {
-  /// A file with further features of the same rows, in the same order.
+  /// A file with further features of the same rows, in the same order: rows of numbers, or .npy, an
+  /// array of NumPy.
   struct ViewFile {
     std::string name;
     std::string path;

@@ -11,6 +11,7 @@ from margrove._core import ModelFileError, __version__
 
 if TYPE_CHECKING:
     from margrove._probabilities import Calibration
+    from margrove._vector_block import with_vectors
     from margrove.automatic import AutoClassifier
     from margrove.classifiers import (
         HRSVC,
@@ -87,12 +88,14 @@ __all__ = [
     "load_liblinear",
     "read_annotations",
     "report",
+    "with_vectors",
 ]
 
 _HOMES = {"Hierarchy": "hierarchy", "read_annotations": "hierarchy"}
 _HOMES |= {"Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["AutoClassifier"] = "automatic"
+_HOMES["with_vectors"] = "_vector_block"
 _HOMES["KernelNetwork"] = "kernel_networks"
 _HOMES |= dict.fromkeys(
     (

@@ -181,7 +181,8 @@ OptionValues GivenOptions::values() const {
 void ViewArguments::declare(CLI::App& app) {
   app.add_option(
          "--view", texts_,
-         "file with further features of the same rows, as a view of that name; may be repeated")
+         "file with further features of the same rows, as a view of that name: rows, or .npy, an "
+         "array of NumPy with a row for each row; may be repeated")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }

@@ -1,10 +1,13 @@
 #include "data/examples.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "data/column_patterns.hpp"
+#include "data/npy_reader.hpp"
 #include "data/views.hpp"
 #include "margrove/errors.hpp"
 
@@ -107,9 +110,26 @@ void check_names(const Examples& raw, std::span<const ViewFile> files,
           files.size(), " further views, but ", the_model, "; give a file for each");
 }
 
+/// The file of a view: its rows, or an array whose rows are still in the file.
+using Part = std::variant<Examples, NpyArray>;
+
+ViewRows rows_of(Part& part) {
+  if (auto* array = std::get_if<NpyArray>(&part)) return array;
+  return std::get<Examples>(part).X.view();
+}
+
+FeatureId num_columns(const Part& part) {
+  if (const auto* array = std::get_if<NpyArray>(&part)) return array->num_columns();
+  return std::get<Examples>(part).X.num_columns();
+}
+
+void check_num_rows(const Examples& raw, std::uint64_t num_rows, const std::string& source) {
+  require(num_rows == raw.num_rows(), source, ": it has ", num_rows, " rows, but must have ",
+          raw.num_rows(), " as ", raw.source);
+}
+
 void check_rows(const Examples& raw, const Examples& part) {
-  require(part.num_rows() == raw.num_rows(), part.source, ": it has ", part.num_rows(),
-          " rows, but must have ", raw.num_rows(), " as ", raw.source);
+  check_num_rows(raw, part.num_rows(), part.source);
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {
     const auto own = raw.labels[i];
     for (const LabelId label : own.empty() ? own : part.labels[i]) {
@@ -121,17 +141,25 @@ void check_rows(const Examples& raw, const Examples& part) {
   }
 }
 
-std::vector<Examples> read_parts(const Examples& raw, std::span<const ViewFile> files,
-                                 RunControl* control) {
+Part read_part(const Examples& raw, const std::string& path, RunControl* control) {
+  if (path.ends_with(".npy")) {
+    NpyArray array = open_npy(path, control);
+    check_num_rows(raw, array.num_rows(), path);
+    return array;
+  }
+  Examples rows =
+      read_rows(path, raw.kind, {.first_index = given_first_index(raw.first_index)}, control);
+  check_rows(raw, rows);
+  return rows;
+}
+
+std::vector<Part> read_parts(const Examples& raw, std::span<const ViewFile> files,
+                             RunControl* control) {
   const RowKindInfo& kind = info_of(raw.kind);
   require(kind.are_matrix, raw.source, ": the rows are ", kind.name,
           ", but only numbers can have further views");
-  std::vector<Examples> parts;
-  for (const ViewFile& file : files) {
-    parts.push_back(read_rows(file.path, raw.kind,
-                              {.first_index = given_first_index(raw.first_index)}, control));
-    check_rows(raw, parts.back());
-  }
+  std::vector<Part> parts;
+  for (const ViewFile& file : files) parts.push_back(read_part(raw, file.path, control));
   return parts;
 }
 
@@ -139,13 +167,15 @@ std::vector<Examples> read_parts(const Examples& raw, std::span<const ViewFile> 
 
 void read_views(Examples& raw, std::span<const ViewFile> files, RunControl* control) {
   if (files.empty()) return;
-  const auto parts = read_parts(raw, files, control);
+  auto parts = read_parts(raw, files, control);
   raw.views = {{std::string(kFirstView), 0, raw.X.num_columns()}};
-  std::vector<CsrView> rows{raw.X};
+  std::vector<ViewRows> rows{raw.X.view()};
   for (std::size_t k = 0; k < files.size(); ++k) {
-    const FeatureId begin = raw.views.back().end;
-    raw.views.push_back({files[k].name, begin, begin + parts[k].X.num_columns()});
-    rows.push_back(parts[k].X);
+    const FeatureId begin = raw.views.back().end, width = num_columns(parts[k]);
+    require(width < std::numeric_limits<FeatureId>::max() - begin, files[k].path, ": it has ",
+            width, " columns, which with the ", begin, " before them are too many");
+    raw.views.push_back({files[k].name, begin, begin + width});
+    rows.push_back(rows_of(parts[k]));
   }
   check_views(raw.views);
   raw.X = side_by_side(rows, raw.views);
@@ -155,13 +185,19 @@ void read_views_of_model(Examples& raw, std::span<const ViewFile> files,
                          std::span<const View> views, RunControl* control) {
   check_names(raw, files, views);
   if (views.empty()) return;
-  const auto parts = read_parts(raw, files, control);
+  auto parts = read_parts(raw, files, control);
   raw.views.assign(views.begin(), views.end());
-  std::vector<CsrView> rows{raw.X};
+  std::vector<ViewRows> rows{raw.X.view()};
   for (const View& view : views.subspan(1)) {
     const auto file = std::find_if(files.begin(), files.end(),
                                    [&](const ViewFile& each) { return each.name == view.name; });
-    rows.push_back(parts[static_cast<std::size_t>(file - files.begin())].X);
+    Part& part = parts[static_cast<std::size_t>(file - files.begin())];
+    if (const auto* array = std::get_if<NpyArray>(&part)) {
+      require(array->num_columns() == view.end - view.begin, array->name(), ": it has ",
+              array->num_columns(), " columns, but view '", view.name, "' of the model has ",
+              view.end - view.begin);
+    }
+    rows.push_back(rows_of(part));
   }
   raw.X = side_by_side(rows, raw.views);
 }

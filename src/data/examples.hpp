@@ -26,11 +26,12 @@ inline constexpr std::string_view kFirstView = "main";
 /// Reads the files and puts their columns to the right of those of raw.X, which become the view
 /// kFirstView. Throws InvalidInput if raw does not hold numbers, if names repeat, or if a file has
 /// another number of rows, no features, or a label that its row does not have in raw. Rows of the
-/// file may have no label.
+/// file may have no label. Files .npy are arrays (data/npy_reader.hpp), whose rows have none.
 void read_views(Examples& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
 /// The same for the rows of a model with these views (empty: a single view). raw has the first view
 /// and `files` the others in any order; features beyond the width of a view are dropped. Throws
-/// InvalidInput also if the names are not those of the model.
+/// InvalidInput also if the names are not those of the model, and if an array has another number of
+/// columns than its view.
 void read_views_of_model(Examples& raw, std::span<const ViewFile> files,
                          std::span<const View> views, RunControl* control = nullptr);
 

@@ -342,8 +342,8 @@ Examples json_numbers(const JsonRows& rows) {
   if (rows.views.empty()) return numbers_of(rows, lines[0]);
   std::vector<Dataset> parts;
   for (const std::string& text : lines) parts.push_back(numbers_of(rows, text));
-  std::vector<CsrView> views;
-  for (const Dataset& part : parts) views.push_back(part.X);
+  std::vector<ViewRows> views;
+  for (const Dataset& part : parts) views.emplace_back(part.X.view());
   CsrMatrix X = side_by_side(views, rows.views);
   Examples examples = std::move(parts.front());
   examples.X = std::move(X);

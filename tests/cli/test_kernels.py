@@ -8,8 +8,10 @@ Run and configured like test_cli.py, whose helpers it uses.
 import json
 import math
 import os
+import pathlib
 import random
 import re
+import struct
 import subprocess
 import unittest
 from xml.etree import ElementTree as ET
@@ -48,6 +50,17 @@ def view_rows(count: int, seed: int) -> list[Row]:
 
 def line(label: str, values: list[float]) -> str:
     return f"{label} " + " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(values)) + "\n"
+
+
+def npy(values: list[list[float]], dtype: str = "<f4", *, by_columns: bool = False) -> bytes:
+    """The file that numpy.save() writes of these rows."""
+    shape = (len(values), len(values[0]))
+    header = f"{{'descr': '{dtype}', 'fortran_order': {by_columns}, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    numbers = [v for row in (zip(*values, strict=True) if by_columns else values) for v in row]
+    form = f"<{len(numbers)}{ {'<f2': 'e', '<f4': 'f', '<f8': 'd'}[dtype] }"
+    start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
+    return start + header.encode("ascii") + struct.pack(form, *numbers)
 
 
 class KernelTest(CliTest):
@@ -180,6 +193,119 @@ class Views(KernelTest):
         self.assert_fails(
             3, "test.shape: is given as view 'shape', but the model has no views", "predict",
             "model", "test", "--view", "shape=test.shape", "--quiet",
+        )  # fmt: skip
+
+
+class ArrayViews(KernelTest):
+    """Views in files of NumPy give what the same numbers give in rows of SVMlight."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.values = {}
+        for name, count, seed in (("train", 160, 1), ("test", 80, 2)):
+            values = [[float(f"{v:.4f}") for v in z] for _, _, z in view_rows(count, seed)]
+            values[3] = [0.5, 0.0, 0.0]
+            self.values[name] = values
+            self.write_bytes(f"{name}.npy", npy(values))
+            self.write(f"{name}.same", "".join(line("", z) for z in values))
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        pathlib.Path(self.path(name)).write_bytes(content)
+
+    def answers(self, kind: str) -> list[str]:
+        view = ["--view", f"shape=test.{kind}"]
+        return [
+            self.run_program(*verb.split(), "model", "test", *view, "--quiet")[0]
+            for verb in ("predict --scores", "evaluate")
+        ]
+
+    def test_of_every_kind_of_method_answer_alike(self) -> None:
+        for method in ("flat-svm", "flat-lr", "kernel-ridge", "spn-mkl"):
+            with self.subTest(method):
+                self.fit("--view", "shape=train.same", method=method)
+                expected = self.answers("same")
+                self.assertEqual(self.answers("npy"), expected)
+                self.fit("--view", "shape=train.npy", method=method)
+                self.assertEqual(self.answers("npy"), expected)
+                self.assertGreater(self.accuracy("test", "--view", "shape=test.npy"), 0.9)
+
+    def test_of_all_types_and_orders_are_read(self) -> None:
+        self.fit("--view", "shape=train.same", method="flat-svm")
+        expected = self.answers("same")
+        for dtype in ("<f4", "<f8"):
+            for by_columns in (False, True):
+                self.write_bytes("test.npy", npy(self.values["test"], dtype, by_columns=by_columns))
+                self.assertEqual(self.answers("npy"), expected)
+        self.write_bytes("test.npy", npy(self.values["test"], "<f2"))
+        self.assertEqual(self.answers("npy")[1], expected[1])
+
+    def test_are_tuned_and_explained(self) -> None:
+        outputs = []
+        for kind in ("same", "npy"):
+            out, _ = self.run_program(
+                "tune", "--method", "flat-svm", "--view", f"shape=train.{kind}", "--grid",
+                "C=0.1,1", "--folds", "2", "--quiet", "train", "model",
+            )  # fmt: skip
+            self.assertIn(" *\n", out)
+            row = ["test", "--view", f"shape=test.{kind}", "--row", "1"]
+            outputs.append(self.run_program("explain", "model", *row)[0])
+        self.assertIn("shape feature 1 = ", outputs[0])
+        self.assertEqual(outputs[0], outputs[1])
+
+    def test_may_stand_between_other_views(self) -> None:
+        outputs = []
+        for kind in ("same", "npy"):
+            views = ["--view", f"shape=train.{kind}", "--view", "more=train"]
+            self.fit(*views, method="flat-svm")
+            views = ["--view", "more=test", "--view", f"shape=test.{kind}"]
+            outputs.append(self.run_program("predict", "model", "test", *views, "--scores")[0])
+        self.assertEqual(outputs[0], outputs[1])
+
+    def test_that_do_not_fit_are_named(self) -> None:
+        values = self.values["train"]
+        whole = npy(values)
+        wrong = [[math.nan if (i, j) == (6, 1) else v for j, v in enumerate(row)]
+                 for i, row in enumerate(values)]  # fmt: skip
+        self.assertIn(b"(160, 3)", whole)
+        for message, content in [
+            ("it does not begin as a file of NumPy, but must be an array that numpy.save wrote",
+             b"a 1:1\n"),
+            ("the version of the format is 9.0, but must be 1.0, 2.0 or 3.0",
+             whole[:6] + b"\x09" + whole[7:]),
+            ("the file ends in its header", whole[:50]),
+            ("the header is '{'descr'", whole.replace(b"False", b"Maybe")),
+            ("the numbers have dtype '<i4', but must be float32, float64 or float16",
+             whole.replace(b"<f4", b"<i4")),
+            ("the numbers have dtype '>f4'", whole.replace(b"<f4", b">f4")),
+            ("the array has the shape (480,  ), but must have two dimensions, rows and columns",
+             whole.replace(b"(160, 3)", b"(480,  )")),
+            ("the array has the shape (160, 3) of float32, but its numbers take 1919 bytes",
+             whole[:-1]),
+            ("the array has the shape (160, 9) of float32, but its numbers take 1920 bytes",
+             whole.replace(b"(160, 3)", b"(160, 9)")),
+            ("it has 159 rows, but must have 160 as train", npy(values[1:])),
+            ("row 7, column 2: the number is nan, but must be a number that fits a 32-bit float",
+             npy(wrong)),
+        ]:  # fmt: skip
+            with self.subTest(message):
+                self.write_bytes("x.npy", content)
+                self.assert_fails(
+                    3, f"margrove: x.npy: {message}", "train", "--method", "flat-svm", "--quiet",
+                    "--view", "shape=x.npy", "train", "m",
+                )  # fmt: skip
+
+    def test_of_a_model_must_have_its_columns(self) -> None:
+        self.fit("--view", "shape=train.npy", method="flat-svm")
+        self.write_bytes("test.npy", npy([row[:2] for row in self.values["test"]]))
+        for verb in ("predict", "evaluate"):
+            self.assert_fails(
+                3, "test.npy: it has 2 columns, but view 'shape' of the model has 3", verb,
+                "model", "test", "--view", "shape=test.npy", "--quiet",
+            )  # fmt: skip
+        self.write("texts", "a\tred apple\nb\tfast car\n")
+        self.assert_fails(
+            3, "texts: the rows are texts, but only numbers can have further views", "train",
+            "--method", "flat-svm", "--text", "--quiet", "--view", "x=train.npy", "texts", "m",
         )  # fmt: skip
 
 

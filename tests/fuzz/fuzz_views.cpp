@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     try {
       const std::vector<View> views{{"a", 0, width}, {"b", width, width + more}};
       check_views(views);
-      const CsrView parts[] = {a.X, b.X};
+      const ViewRows parts[] = {a.X.view(), b.X.view()};
       const CsrMatrix both = side_by_side(parts, views);
       check_csr(both);
       testing::check(both.view().num_rows() == a.labels.num_rows(), "rows stay");

@@ -33,7 +33,7 @@ TEST(Views, side_by_side_shift_columns_and_drop_what_lies_beyond) {
   const auto a = rows({{0, 2}, {}});
   const auto b = rows({{1}, {0, 5}});
   const std::vector<View> views{{"a", 0, 2}, {"b", 2, 7}};
-  const auto X = side_by_side(std::vector<CsrView>{a, b}, views);
+  const auto X = side_by_side(std::vector<ViewRows>{a.view(), b.view()}, views);
   EXPECT_EQ(X.num_columns(), 7U);
   EXPECT_THAT(X.row(0).columns, ElementsAre(0, 3));
   EXPECT_THAT(X.row(1).columns, ElementsAre(2));
@@ -44,7 +44,7 @@ TEST(Views, of_different_lengths_throw_with_both_names) {
   const auto b = rows({{0}});
   const std::vector<View> views{{"a", 0, 1}, {"b", 1, 2}};
   EXPECT_THAT(message_of([&] {
-                side_by_side(std::vector<CsrView>{a, b}, views);
+                side_by_side(std::vector<ViewRows>{a.view(), b.view()}, views);
               }),
               HasSubstr("view 'b' has 1 rows, but must have 2 as view 'a'"));
 }
