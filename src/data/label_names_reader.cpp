@@ -167,7 +167,8 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     }
   }
   require(unknown.count < names.labels.size(), names.source, ": none of its ", unknown.count,
-          " labels is a node of ", hierarchy.source, "; one of them is ", quoted(unknown.example));
+          " labels is a node of ", hierarchy.source, "; one of them is ",
+          detail::quoted(unknown.example));
   return unknown;
 }
 
