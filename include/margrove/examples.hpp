@@ -115,6 +115,9 @@ struct ExampleOptions {
   std::vector<std::string> ignore_columns = {};  // that no pattern takes; may be patterns
   /// Of rows of numbers, whose own view is called "main".
   std::vector<ViewFile> views = {};
+  /// An array of NumPy, .npy, whose row i is the vector of row i of texts, which become records
+  /// with the columns "text" and "vectors", or of records, which get the column "vectors".
+  std::string vector_file = {};
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
   bool known_labels_only = false;     // a label that `codec` lacks is an error
   bool labels_optional = false;       // records may lack the selected labels

@@ -43,9 +43,10 @@ class Model {
   std::vector<Fact> facts() const;
 
   /// The rows of a file as the model takes them, with the ids of labels(); a file for each view but
-  /// the first. Records may lack the column of labels. Throws as read_examples().
+  /// the first, and one of the vectors of texts and records (ExampleOptions::vector_file). Records
+  /// may lack the column of labels. Throws as read_examples().
   Examples read(const std::string& path, const std::vector<ExampleOptions::ViewFile>& views = {},
-                RunControl* control = nullptr) const;
+                RunControl* control = nullptr, const std::string& vector_file = {}) const;
 
   /// A set of labels per row.
   LabelSets predict(const Rows& rows, Executor& executor = Executor::serial()) const;

@@ -7,6 +7,7 @@
 #include "eval/evaluation.hpp"
 #include "io/model_file.hpp"
 #include "methods/labelled_rows.hpp"
+#include "methods/model_rows.hpp"
 #include "methods/training.hpp"
 #include "model/calibration.hpp"
 #include "model/log_odds.hpp"
@@ -75,12 +76,10 @@ const FitReport& Model::report() const { return parts_->report; }
 std::vector<Fact> Model::facts() const { return parts_->predictor->facts(); }
 
 Examples Model::read(const std::string& path, const std::vector<ExampleOptions::ViewFile>& views,
-                     RunControl* control) const {
+                     RunControl* control, const std::string& vector_file) const {
   parts_->rows();  // throws for models of sentences
-  ReadOptions options = read_options(*parts_);
-  options.labels_optional = true;
-  Examples examples = read_rows(path, row_kind(*parts_), options, control);
-  read_views_of_model(examples, views, parts_->views, control);
+  Examples examples =
+      read_rows_of_model(*parts_, {.rows = path, .views = views, .vectors = vector_file}, control);
   number_as(parts_->labels, examples);
   return examples;
 }

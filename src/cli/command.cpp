@@ -185,6 +185,17 @@ void ViewArguments::declare(CLI::App& app) {
          "array of NumPy with a row for each row; may be repeated")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  app.add_option(
+         "--vector-file", vector_file_,
+         "vectors of texts, or of rows with named columns, as their column 'vectors': .npy, "
+         "an array of NumPy with a row for each row")
+      ->type_name("FILE");
+}
+
+std::vector<std::string> ViewArguments::paths() const {
+  std::vector<std::string> paths{vector_file_};
+  for (const ViewFile& view : files()) paths.push_back(view.path);
+  return paths;
 }
 
 std::vector<ViewFile> ViewArguments::files() const {

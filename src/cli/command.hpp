@@ -124,15 +124,19 @@ class BoundOptions {
   GivenOptions given_;
 };
 
-/// `--view NAME=FILE`, once per view.
+/// The files beside that of the rows: `--view NAME=FILE`, once per view, and `--vector-file FILE`.
 class ViewArguments {
  public:
   void declare(CLI::App& app);
   /// After the command line was parsed. Throws InvalidOption.
   std::vector<ViewFile> files() const;
+  /// Empty: not given.
+  const std::string& vector_file() const { return vector_file_; }
+  std::vector<std::string> paths() const;
 
  private:
   std::vector<std::string> texts_;
+  std::string vector_file_;
 };
 
 /// What progress looks like on stderr.

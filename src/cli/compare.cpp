@@ -17,6 +17,7 @@
 #include "eval/hierarchy_gain.hpp"
 #include "io/model_file.hpp"
 #include "margrove/significance.hpp"
+#include "methods/model_rows.hpp"
 #include "model/method.hpp"
 #include "model/training_set.hpp"
 
@@ -214,7 +215,7 @@ class Compare final : public Command {
           "that and not from the hierarchy",
           fmt::join(found, ", ")));
     }
-    const Examples raw = read_rows(truth_path_, kind, read_options(with));
+    const Examples raw = read_rows(truth_path_, kind, file_options(with));
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
     const CsrMatrix X = preprocess(flat, raw, nullptr, executor);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "methods/label_sources.hpp"
+#include "methods/model_rows.hpp"
 
 namespace margrove::cli {
 
@@ -34,7 +35,7 @@ LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl
   }
   std::optional<Examples> training;
   if (!train_path.empty()) {
-    training = read_rows(train_path, row_kind(parts), read_options(parts), &control.run());
+    training = read_labels_of_model(parts, train_path, &control.run());
   }
   LabelledRowsRead read{model.read(parts, control, /*needs_labels=*/true), {}};
   if (annotations.is_given()) annotations.apply(read.raw, control);

@@ -2,6 +2,7 @@
 
 #include "data/row_parts.hpp"
 #include "methods/labelled_rows.hpp"
+#include "methods/model_rows.hpp"
 
 namespace margrove::cli {
 
@@ -25,28 +26,43 @@ Examples ModelArguments::read(const ModelParts& model, CommandControl& control,
   require<InvalidOption>(model.predictor->files() == nullptr, "the examples of method ",
                          model.method, " are not rows, but files of examples, which predict, ",
                          "evaluate and info alone take");
-  ReadOptions options = read_options(model);
-  options.labels_optional = !needs_labels;
-  Examples raw;
-  if (data_path == kStandardInput) {
-    RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
-    raw = parts.read_all();
-  } else {
-    raw = read_rows(data_path, row_kind(model), options, &control.run());
+  const std::vector<ViewFile> view_files = views.files();
+  if (data_path != kStandardInput) {
+    return read_rows_of_model(model,
+                              {.rows = data_path,
+                               .views = view_files,
+                               .vectors = views.vector_file(),
+                               .labels_optional = !needs_labels},
+                              &control.run());
   }
-  read_views_of_model(raw, views.files(), model.views, &control.run());
+  require_no_vector_file(model);
+  ReadOptions options = file_options(model);
+  options.labels_optional = !needs_labels;
+  RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
+  Examples raw = parts.read_all();
+  read_views_of_model(raw, view_files, model.views, &control.run());
   return raw;
 }
 
 std::vector<std::string> ModelArguments::input_paths() const {
-  std::vector<std::string> paths{model_path, data_path};
-  for (const ViewFile& view : views.files()) paths.push_back(view.path);
+  std::vector<std::string> paths = views.paths();
+  paths.insert(paths.end(), {model_path, data_path});
   return paths;
+}
+
+void ModelArguments::require_no_vector_file(const ModelParts& model) const {
+  require_vectors_of_file(model, views.vector_file());
+  require<InvalidOption>(views.vector_file().empty(),
+                         "option vector_file is given, but its vectors are those of the rows of a "
+                         "whole file; leave --on-error skip out, and give a file instead of -");
 }
 
 void ModelArguments::require_no_views(const ModelParts& model) const {
   require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
                          model.method, " are not rows");
+  require<InvalidOption>(views.vector_file().empty(),
+                         "option vector_file is given, but the examples of method ", model.method,
+                         " are not rows");
 }
 
 const std::string& ModelArguments::examples_path(const ModelParts& model) const {

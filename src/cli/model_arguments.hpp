@@ -23,10 +23,12 @@ struct ModelArguments {
   /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
   /// column of labels unless labels are needed.
   Examples read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
-  /// For models whose examples are not rows: throws InvalidOption if views are given.
+  /// For models whose examples are not rows: throws InvalidOption if views or vectors are given.
   void require_no_views(const ModelParts& model) const;
-  /// The file of a model whose examples are not rows. Throws InvalidOption if views are given, or
-  /// standard input.
+  /// For rows that are read one by one: throws InvalidOption if a file of their vectors is given.
+  void require_no_vector_file(const ModelParts& model) const;
+  /// The file of a model whose examples are not rows. Throws InvalidOption if views or vectors are
+  /// given, or standard input.
   const std::string& examples_path(const ModelParts& model) const;
   /// The files that are read.
   std::vector<std::string> input_paths() const;

@@ -20,6 +20,7 @@
 #include "data/sentence_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
+#include "methods/model_rows.hpp"
 #include "model/answers.hpp"
 #include "model/finite_scores.hpp"
 #include "model/sentence_predictor.hpp"
@@ -141,7 +142,8 @@ class Predict final : public Command {
     require<InvalidOption>(model.views.empty() && arguments_.views.files().empty(),
                            "rows of several views are read from whole files only; leave --on-error "
                            "skip out, and give a file instead of -");
-    ReadOptions options = read_options(model);
+    arguments_.require_no_vector_file(model);
+    ReadOptions options = file_options(model);
     options.labels_optional = true;
     const auto split = [&model, options](LineBlocks blocks) {
       return RowParts(std::move(blocks), row_kind(model), options);

@@ -7,6 +7,7 @@
 #include "base/number_text.hpp"
 #include "data/column_patterns.hpp"
 #include "data/csv_reader.hpp"
+#include "data/vector_file.hpp"
 
 namespace margrove::cli {
 
@@ -111,7 +112,7 @@ std::vector<std::string> weighted(const std::vector<std::string>& columns,
 
 }  // namespace
 
-std::optional<RecordSelection> RecordArguments::selection() const {
+std::optional<RecordSelection> RecordArguments::selection(bool has_vector_file) const {
   const RecordOptions given = options();
   const bool selects =
       !(given.text_column + given.text_weights + given.numeric_columns + given.categorical_columns +
@@ -141,7 +142,11 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   selection.path_levels = names_of("path_columns", given.path_columns);
   selection.path = given.path_column;
   selection.separator = given.separator;
-  selection.check();
+  if (has_vector_file) {
+    check_with_vector_file(selection);
+  } else {
+    selection.check();
+  }
   require<InvalidOption>(
       selection.has_labels(),
       "options label_column, id_column, path_columns and path_column: none is given, but "

@@ -28,8 +28,9 @@ class RecordArguments {
   void declare(CLI::App& app,
                const std::string& group = "Columns of CSV, TSV and JSON lines (kept in the model)");
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
-  /// selections that contradict each other or the format.
-  std::optional<RecordSelection> selection() const;
+  /// selections that contradict each other or the format. has_vector_file: a file gives the rows a
+  /// further feature, their vectors.
+  std::optional<RecordSelection> selection(bool has_vector_file = false) const;
   /// What patterns among the selected names may stand for. Throws as check_patterns().
   ColumnPatterns patterns(const RecordSelection& selection) const;
   /// The kind of rows that the options describe; is_text: another option says that they are texts.

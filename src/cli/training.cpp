@@ -91,24 +91,33 @@ bool DataArguments::is_given(std::string_view name) const {
       named_, [&](const auto* each) { return each->get_name() == name && each->count() > 0; });
 }
 
+bool DataArguments::reads_texts() {
+  const bool is_given = preprocessing_.parse().text;
+  const std::string format = records_.format();
+  const bool is_text = format == "text" || format == "annif";
+  require<InvalidOption>(format.empty() || is_text || !is_given, "option format is ", format,
+                         ", but option text says that rows are documents");
+  return is_given || is_text;
+}
+
 PreprocessingOptions DataArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
   options.weights = weights_.parse();
-  const std::string format = records_.format();
-  const bool is_text = format == "text" || format == "annif";
-  require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
-                         ", but option text says that rows are documents");
-  options.text |= is_text;
+  options.text = reads_texts();
   check_terms(options, grid_);
   const bool has_texts = options.text || is_given("--text-column");
   if (has_texts && is_given("--word-ngrams")) follow_given_length("word_ngrams", options);
   if (has_texts && is_given("--char-ngrams")) follow_given_length("char_ngrams", options);
   const bool has_share = is_given("--vector-share") || has_option(grid_, "vector_share");
-  const bool has_vectors =
-      options.vectors != "none" || is_given("--vector-columns") || has_option(grid_, "vectors");
+  const bool makes_vectors = options.vectors != "none" || has_option(grid_, "vectors");
+  require<InvalidOption>(!makes_vectors || !has_vector_file(),
+                         "options vectors and vector_file are both given, but a row has one "
+                         "vector");
+  const bool has_vectors = makes_vectors || is_given("--vector-columns") || has_vector_file();
   require<InvalidOption>(!has_share || has_vectors,
-                         "option vector-share is given, but there are no vectors: neither vectors "
-                         "nor vector-columns is given");
+                         "option vector-share is given, but there are no vectors: none of vectors, "
+                         "vector-columns and vector-file is given");
+  options.text = options.text && !has_vector_file();
   // One process for all trials.
   if (options.vectors != "none") {
     options.encoder = std::make_shared<ProcessEncoder>(options.vectors);
@@ -161,10 +170,10 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 }  // namespace
 
 Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control) {
-  const std::optional<RecordSelection> selection = records_.selection();
+  const std::optional<RecordSelection> selection = columns();
   const ColumnPatterns patterns = selection ? records_.patterns(*selection) : ColumnPatterns();
   const std::string format = records_.format();
-  const RowKind kind = records_.row_kind(preprocessing().text);
+  const RowKind kind = row_kind(selection.has_value(), reads_texts(), format);
   try {
     return read_rows(data_path_, kind,
                      {.codec = codec,
@@ -173,7 +182,8 @@ Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandContr
                       .selection = selection ? &*selection : nullptr,
                       .patterns = selection ? &patterns : nullptr,
                       .format = format,
-                      .first_index = records_.first_index(kind)},
+                      .first_index = records_.first_index(kind),
+                      .vector_file = views_.vector_file()},
                      &control.run());
   } catch (const detail::UnknownLabel& error) {
     throw InvalidInput(concat(error.what(), ", the nodes of ", hierarchy_path_,
@@ -185,7 +195,7 @@ std::string DataArguments::suspicion(const Data& data, bool is_of_paths) const {
   const Examples& raw = data.raw;
   if (!data.hierarchy || raw.labels.num_labels_total() == 0) return {};
   if (is_of_paths) {
-    const std::optional<RecordSelection> selection = records_.selection();
+    const std::optional<RecordSelection> selection = columns();
     if (selection->path.empty() || !data.hierarchy->edges.empty()) return {};
     const std::string first = split_path(raw.codec.name(0), selection->separator).front();
     return concat(data_path_, ": no path has the separator ", detail::quoted(selection->separator),
@@ -284,7 +294,7 @@ bool TrainingArguments::reads_examples(MethodRun& run) const {
 
 bool DataArguments::has_annotations() {
   const bool is_given = annotations_.is_given();
-  const std::optional<RecordSelection> selection = records_.selection();
+  const std::optional<RecordSelection> selection = columns();
   require<InvalidOption>(is_given || !records_.has_ids(),
                          "option id_column is given, but needs a --annotations FILE");
   require<InvalidOption>(!is_given || !selection || records_.has_ids(),
@@ -294,7 +304,7 @@ bool DataArguments::has_annotations() {
 }
 
 bool DataArguments::has_hierarchy() const {
-  const std::optional<RecordSelection> selection = records_.selection();
+  const std::optional<RecordSelection> selection = columns();
   const bool has_paths = selection && selection->has_paths();
   require<InvalidOption>(hierarchy_from_.empty() || (hierarchy_path_.empty() && !has_paths),
                          "option hierarchy_from is given, but ",
@@ -316,7 +326,7 @@ std::vector<std::string> DataArguments::data_paths() {
   std::vector<std::string> paths{data_path_,        hierarchy_path_,
                                  label_names_path_, annotations_.path(),
                                  stop_words_file,   options.weights.class_weight};
-  for (const ViewFile& view : views_.files()) paths.push_back(view.path);
+  for (std::string& path : views_.paths()) paths.push_back(std::move(path));
   return paths;
 }
 

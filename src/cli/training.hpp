@@ -34,7 +34,8 @@ class DataArguments {
   /// The points of a grid, whose options are given, too.
   void set_grid(std::vector<OptionValues> grid) { grid_ = std::move(grid); }
   const std::vector<OptionValues>& grid() const { return grid_; }
-  /// Throws InvalidOption for options that contradict each other or the grid.
+  /// Throws InvalidOption for options that contradict each other or the grid. Texts with a file of
+  /// vectors are records, for which `text` is not set.
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
@@ -53,8 +54,13 @@ class DataArguments {
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
 
  private:
+  bool has_vector_file() const { return !views_.vector_file().empty(); }
+  /// The columns of the file of rows; nothing if it has none.
+  std::optional<RecordSelection> columns() const { return records_.selection(has_vector_file()); }
   /// Whether the option about rows is on the command line.
   bool is_given(std::string_view name) const;
+  /// Whether the file of rows has texts without columns. Throws InvalidOption.
+  bool reads_texts();
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
   Examples read_training_rows(const LabelCodec* codec, CommandControl& control);
   /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.

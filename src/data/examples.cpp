@@ -8,6 +8,7 @@
 
 #include "data/column_patterns.hpp"
 #include "data/npy_reader.hpp"
+#include "data/vector_file.hpp"
 #include "data/views.hpp"
 #include "margrove/errors.hpp"
 
@@ -40,8 +41,10 @@ std::vector<std::string_view> Rows::documents() const {
 Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
                    RunControl* control) {
   const RowFormat& format = row_format_of(row_formats(), path, kind, options.format);
+  require_vectors_within(format, options, path);
   Examples rows = format.read(path, options, control);
   rows.source = path;
+  if (!options.vector_file.empty()) add_vectors(rows, options, control);
   return rows;
 }
 
@@ -51,7 +54,9 @@ Examples read_examples(const std::string& path, const ExampleOptions& options,
   require<InvalidOption>(!are_records || !options.text,
                          "options columns and text are both given, but rows are either records or "
                          "documents");
-  if (are_records) options.columns.check();
+  const bool has_vector_file = !options.vector_file.empty();
+  if (are_records && has_vector_file) check_with_vector_file(options.columns);
+  if (are_records && !has_vector_file) options.columns.check();
   const ColumnPatterns patterns{options.ignore_columns};
   check_patterns(options.columns, patterns);
   Examples examples = read_rows(path, row_kind(are_records, options.text),
@@ -61,7 +66,8 @@ Examples read_examples(const std::string& path, const ExampleOptions& options,
                                  .selection = are_records ? &options.columns : nullptr,
                                  .patterns = are_records ? &patterns : nullptr,
                                  .labels_optional = options.labels_optional,
-                                 .format = options.format},
+                                 .format = options.format,
+                                 .vector_file = options.vector_file},
                                 control);
   read_views(examples, options.views, control);
   return examples;

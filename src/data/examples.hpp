@@ -12,7 +12,8 @@
 
 namespace margrove {
 
-/// Reads a file in the format that its name and the kind give (data/row_formats.hpp).
+/// Reads a file in the format that its name and the kind give (data/row_formats.hpp), and the
+/// vectors that the options have for its rows (data/vector_file.hpp).
 Examples read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
                    RunControl* control = nullptr);
 /// SvmlightOptions::first_index for files that belong to rows whose column 0 has this index: 0 is

@@ -285,8 +285,9 @@ class JsonlParser {
       if (field.is_optional) continue;
       names += concat(names.empty() ? "" : ", ", detail::quoted(field.name));
     }
+    if (names.empty()) return;  // the features are elsewhere
     line.fail(line.text.data(), "the record has none of the keys ", names,
-              ", but must have at least one");
+              ", but must have at least one", builder_.vector_hint());
   }
 
   RecordBuilder builder_;

@@ -170,7 +170,7 @@ void RecordBuilder::add_vector(const RecordField& field, const RecordValue& valu
   const std::size_t size = value.items.size();
   if (size == 0) {
     fail(place, "column '", field.name, "' has no number, but must have one or a list of them; ",
-         "vectors have no gaps");
+         "vectors have no gaps", vector_hint());
   }
   std::vector<float>& numbers = data_.fields.vectors;
   if (meter_ != nullptr) {

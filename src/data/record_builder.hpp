@@ -61,6 +61,10 @@ class RecordBuilder {
   /// One value per field; `place` is that of the record. Throws InvalidInput "file:line:column:
   /// ..." for a value that its field cannot have.
   void add(std::span<const RecordValue> record, TextPlace place);
+  /// What messages about vectors that are missing end with.
+  std::string_view vector_hint() const {
+    return options_.may_need_vector_file ? "; option vector_file gives vectors of a file" : "";
+  }
   std::size_t num_rows() const { return data_.labels.num_rows(); }
   Examples finish();
 

@@ -29,6 +29,10 @@ struct ReadOptions {
   std::optional<std::uint32_t> first_index = {};  // SvmlightOptions::first_index
   /// Of each column of vectors the numbers that a row must have; empty: as many as the first row.
   std::span<const std::uint32_t> vector_widths = {};
+  /// Where the vectors of rows are that `selection` does not name: an array (data/vector_file.hpp);
+  /// empty: there are none.
+  std::string_view vector_file = {};
+  bool may_need_vector_file = false;  // for messages: one that is not given
 };
 
 /// Rows of a request to a model with these options and views (empty: one source).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/vector_file.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -21,6 +22,7 @@ RowParts::RowParts(LineBlocks blocks, RowKind kind, const ReadOptions& options)
   format_ = &row_format_starting(row_formats(), kind, text_, options.format);
   require(format_->read_part != nullptr, name(), ": rows in format ", format_->name,
           " cannot be read one by one");
+  require_vectors_within(*format_, options, name());
   take_header();
   if (!header_.empty()) read({.rows = {}, .header = header_, .lines_before = lines_before_});
 }

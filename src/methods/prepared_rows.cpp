@@ -51,8 +51,8 @@ void require_no_terms(const RecordSelection& columns, PreprocessingOptions optio
     const double share = std::exchange(options.vector_share, TfidfOptions().vector_share);
     const bool has_others = !columns.numeric.empty() || !columns.categorical.empty();
     require<InvalidOption>(has_others || share == options.vector_share,
-                           "option vector_share is given, but there are no features beside "
-                           "vector_columns");
+                           "option vector_share is given, but there are no features beside the "
+                           "vectors");
   }
   for (const OptionInfo& each : OptionTable(options, TfidfOptions::fields()).list()) {
     require<InvalidOption>(OptionTable(options).get(each.name) == each.default_value, "option ",

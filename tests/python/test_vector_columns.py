@@ -236,9 +236,7 @@ def test_the_program_predicts_only_with_vectors(jsonl: Path, tmp_path: Path) -> 
     model = tmp_path / "model"
     options = ["--method", "flat-svm", "--vector-columns", "e", "--label-column", "label"]
     message = program("train", *options, "--vector-share", "0.5", jsonl, model, code=2)
-    assert (
-        "option vector-share is given, but there are no features beside vector-columns" in message
-    )
+    assert "option vector-share is given, but there are no features beside the vectors" in message
     program("train", *options, jsonl, model)
     assert program("predict", model, jsonl).split() == load(model).predict(COLUMNS).tolist()
     rows = tmp_path / "new.jsonl"

@@ -16,6 +16,7 @@
 namespace margrove {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -381,6 +382,21 @@ TEST(Views, of_files_stand_side_by_side) {
   EXPECT_EQ(model.predict(model.read(first.path(), views)), model.predict(rows));
   EXPECT_THAT([&] { model.read(first.path()); },
               ThrowsMessage<InvalidInput>(HasSubstr("comes with 0 further views")));
+}
+
+TEST(VectorFiles, of_texts_are_read_for_training_and_for_the_model) {
+  const File texts("texts", "a\tred apple\nb\tfast car\na\tgreen apple\nb\tslow car\n");
+  const std::string start("\x93NUMPY\x01\0\x40\0", 10);
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 1), }";
+  const std::string ones("\0\0\x80\x3f\0\0\x80\xbf\0\0\x80\x3f\0\0\x80\xbf", 16);
+  const File vectors("e.npy", start + header + std::string(63 - header.size(), ' ') + "\n" + ones);
+  const Examples rows = read_examples(texts.path(), {.text = true, .vector_file = vectors.path()});
+  EXPECT_THAT(rows.fields.vectors, ElementsAre(1, -1, 1, -1));
+  const Model model = train(FlatLrOptions{}, {.rows = rows});
+  const Examples again = model.read(texts.path(), {}, nullptr, vectors.path());
+  EXPECT_EQ(again.fields.vectors, rows.fields.vectors);
+  EXPECT_EQ(model.predict(again), rows.labels);
+  EXPECT_THAT([&] { model.read(texts.path()); }, ThrowsMessage<InvalidInput>(HasSubstr("'text'")));
 }
 
 TEST(Model, missing_file_throws_with_its_path) {
