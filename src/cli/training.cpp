@@ -149,10 +149,6 @@ void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
   require_all(given_edges, edges, given.source, of_paths.source);
 }
 
-}  // namespace
-
-namespace {
-
 /// The codec of the hierarchy followed by the former ids that are no nodes, so that readers know
 /// both.
 LabelCodec with_former(LabelCodec codec, const FormerTerms& former) {
