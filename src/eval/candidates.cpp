@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "data/row_formats.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/options.hpp"
 
@@ -114,8 +115,7 @@ std::string CandidateRun::name() const { return named_with_options(method, optio
 namespace {
 
 bool has_texts(const Examples& raw) {
-  return raw.kind == RowKind::documents ||
-         (raw.kind == RowKind::records && !raw.selection.text.empty());
+  return info_of(raw.kind).are_texts || !raw.selection.text.empty();
 }
 
 bool has_names(const Hierarchy& hierarchy) {
