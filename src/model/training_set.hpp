@@ -71,7 +71,8 @@ struct TrainingSet {
   const ModelParts* start = nullptr;  // a model whose weights training starts from, or null
 };
 
-/// Of the texts whose terms are the first columns of rows: TrainingSet::texts. Null: there are none.
+/// Of the texts whose terms are the first columns of rows: TrainingSet::texts. Null: there are
+/// none.
 const Preprocessing* texts_of(const std::optional<RecordFeatures>& records,
                               const Preprocessing& preprocessing);
 
