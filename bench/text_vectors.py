@@ -38,6 +38,7 @@ LINES: dict[str, list[str]] = {
     "flat-svm, terms and vectors": [*FLAT, *VECTORS],
     "flat-svm, terms and vectors, share .5": [*FLAT, *VECTORS, "--vector-share", "0.5"],
     "flat-svm, terms and vectors, share .85": [*FLAT, *VECTORS, "--vector-share", "0.85"],
+    "level-svm, terms and vectors": ["--method", "level-svm", *CODES, *VECTORS],
     "nhsvm, terms": TREE,
     "nhsvm, terms and vectors": [*TREE, *VECTORS],
     "hr-svm, terms and vectors": ["--method", "hr-svm", *CODES, *VECTORS],
@@ -114,7 +115,7 @@ def compare(
               f"{len(test)} test rows; vectors: {seconds:.0f} CPU s", flush=True)  # fmt: skip
         files = written(train, folder / "train"), written(test, folder / "test")
         for name, listed in LINES.items():
-            if listed[:4] == TREE and not has_tree:
+            if CODES[0] in listed and not has_tree:
                 continue
             options = [model if option == "MODEL" else option for option in listed]
             result = str(folder / "model")

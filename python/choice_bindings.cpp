@@ -111,7 +111,8 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
                  std::uint64_t seed, const std::string& scale, int threads,
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
                  nb::object callback, const TextOptions& text_options, const Names& stop_words,
-                 const Names& node_names, const std::string& unlabelled, const std::string& time) {
+                 const Names& node_names, const Names& other_names, const std::string& unlabelled,
+                 const std::string& time) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
@@ -126,6 +127,7 @@ nb::tuple choose(const GivenRows& rows, const Sets& labels, const std::vector<st
     if (hierarchy) {
       graph = hierarchy_of(*hierarchy);
       graph->names = node_names;
+      graph->other_names = other_names;
     }
     const Hierarchy* given = graph ? &*graph : nullptr;
     Executor executor(threads);
@@ -209,7 +211,7 @@ void bind_choice(nb::module_& m) {
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "text_options"_a = TextOptions{}, "stop_words"_a = Names{}, "node_names"_a = Names{},
-        "unlabelled"_a = "auto", "time"_a = "wall");
+        "other_names"_a = Names{}, "unlabelled"_a = "auto", "time"_a = "wall");
   m.def(
       "searches_by_default",
       [](const TextOptions& text_options, std::size_t num_texts) {

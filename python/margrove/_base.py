@@ -80,6 +80,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
+    _may_match_names: ClassVar[bool] = False  # without the option match_names
     _searches_terms: ClassVar[bool] = False  # where the option terms is at its default
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 

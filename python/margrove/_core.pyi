@@ -312,6 +312,7 @@ def choose(
     text_options: Sequence[tuple[str, str]] = (),
     stop_words: Sequence[str] = (),
     node_names: Sequence[str] = (),
+    other_names: Sequence[str] = (),
     unlabelled: str = ...,
     time: str = ...,
 ) -> tuple[Model, dict[str, Any]]: ...

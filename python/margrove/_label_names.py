@@ -11,8 +11,9 @@ from margrove.hierarchy import Hierarchy
 
 
 def names_to_match(estimator: Any, hierarchy: Hierarchy | None) -> list[str]:
-    """The names of the nodes, if an option of the estimator asks for them."""
-    if hierarchy is None or not getattr(estimator, "match_names", False):
+    """The names of the nodes, if an option of the estimator asks for them, or its search may."""
+    may_match = estimator._may_match_names or getattr(estimator, "match_names", False)
+    if hierarchy is None or not may_match:
         return []
     if len(hierarchy.names) not in (0, len(hierarchy.nodes)):
         raise ValueError(

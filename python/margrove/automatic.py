@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from margrove import _core
 from margrove._arrays import csr_of
 from margrove._base import Classifier
+from margrove._label_names import names_to_match, with_unseen
 from margrove._progress import Progress, receiver
 from margrove._types import Edges
 from margrove.hierarchy import Hierarchy
@@ -84,6 +85,7 @@ class AutoClassifier(Classifier):
 
     _several_labels = True
     _searches_terms = True
+    _may_match_names = True
     calibration = 0.0
 
     candidates_: list[dict[str, Any]]
@@ -154,6 +156,7 @@ class AutoClassifier(Classifier):
                 node_names=[str(names.get(n, n)) for n in hierarchy.nodes]
                 if names and hierarchy
                 else [],
+                other_names=names_to_match(self, hierarchy),
                 metric=self.metric,
                 seed=self._seed(),
                 scale=self.scale,
@@ -169,7 +172,8 @@ class AutoClassifier(Classifier):
         self.left_out_ = table["left_out"]
         self.reason_ = table["reason"]
         self.metric_ = table["metric"]
-        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
+        classes = with_unseen(model, targets, hierarchy)
+        self._adopt(model, targets.form, classes, hierarchy, targets.path_form)
         if table["stop"] == "time_limit":
             warnings.warn(
                 "the time limit ended the search early: with more time the choice may differ",

@@ -141,6 +141,7 @@ class Auto final : public Command {
                            run.time);
     control.run().limit_memory(1e9 * run.memory_limit);
     Executor executor(run.threads);
+    arguments_.read_other_names();  // candidates compare texts with them
     DataArguments::Data data = arguments_.read(control, run.strict);
     const PreprocessingOptions given = with_searched_terms(arguments_.preprocessing(), data.raw);
     const auto search = search_terms(data.raw, data.hierarchy_or_null(), given, options.metric,

@@ -43,12 +43,12 @@ class DataArguments {
   std::vector<std::string> data_paths();
   /// The named options. All are about rows.
   const std::vector<const CLI::Option*>& named() const { return named_; }
+  /// read() reads the other names of labels, too.
+  void read_other_names() { read_hierarchy_.other_names = true; }
   /// What rows without a label mean.
   LabelSets::Unlabelled unlabelled() const;
 
  protected:
-  /// read() reads the other names of labels, too.
-  void read_other_names() { read_hierarchy_.other_names = true; }
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if one of
   /// named() is given.
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "data/row_formats.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/options.hpp"
 
@@ -14,6 +15,9 @@ namespace {
 // is tried.
 constexpr std::size_t kMaxRowsOfKernelMatrix = 20'000;
 constexpr std::size_t kMaxLabelsOfKernelSvm = 200;
+
+/// A variant for rows with texts and labels with names.
+OptionValues match_names() { return {{"match_names", "true"}}; }
 
 /// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
 using Obstacle = std::string (*)(const DataFacts& facts);
@@ -50,13 +54,14 @@ struct Registered {
 const std::vector<Registered>& registry() {
   const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
   const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
+  const OptionValues names = match_names();
   static const std::vector<Registered> all{
-      {{"flat-svm", squared, {}, 0.8, 0.5}, none},
+      {{"flat-svm", squared, {names}, 0.8, 0.5}, none},
       {{"flat-svm", hinge, {}}, none},
-      {{"flat-lr", {}, {}}, none},
+      {{"flat-lr", {}, {names}}, none},
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
       {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
-      {{"level-svm", squared, {}}, of_hierarchies},
+      {{"level-svm", squared, {names}}, of_hierarchies},
       {{"hr-svm", squared, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
@@ -99,15 +104,31 @@ std::string named_with_options(const std::string& method, const OptionValues& op
   for (const auto& [name, value] : options) {
     std::string dashed = name;
     std::ranges::replace(dashed, '_', '-');
-    text += concat(" --", dashed, " ", value);
+    text += concat(" --", dashed);
+    if (value != "true") text += concat(" ", value);
   }
   return text;
 }
 
 std::string CandidateRun::name() const { return named_with_options(method, options); }
 
+namespace {
+
+bool has_texts(const Examples& raw) {
+  return info_of(raw.kind).are_texts || !raw.selection.text.empty();
+}
+
+bool has_names(const Hierarchy& hierarchy) {
+  const auto is_given = [](const std::string& name) { return !name.empty(); };
+  return std::ranges::any_of(hierarchy.names, is_given) ||
+         std::ranges::any_of(hierarchy.other_names, is_given);
+}
+
+}  // namespace
+
 DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy) {
   DataFacts facts;
+  facts.has_names = hierarchy != nullptr && has_names(*hierarchy) && has_texts(raw);
   facts.num_rows = raw.num_rows();
   facts.unlabelled = raw.labels.unlabelled();
   facts.has_several_labels = facts.unlabelled == LabelSets::Unlabelled::keep;
@@ -135,7 +156,8 @@ Candidates candidates_for(const DataFacts& facts) {
     std::string reason = obstacle(facts);
     if (reason.empty()) reason = of_unlabelled_rows(candidate, facts);
     if (reason.empty()) {
-      candidates.all.push_back(candidate);
+      CandidateRun& added = candidates.all.emplace_back(candidate);
+      if (!facts.has_names) std::erase(added.variants, match_names());
     } else {
       candidates.left_out.push_back({candidate.name(), std::move(reason)});
     }

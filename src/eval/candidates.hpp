@@ -43,6 +43,7 @@ struct DataFacts {
   bool has_hierarchy = false;
   bool is_tree = false;             // no node has two parents
   bool has_several_labels = false;  // a row has several labels, or rows have sets of any size
+  bool has_names = false;           // of labels, which texts of the rows may be compared with
   LabelSets::Unlabelled unlabelled = LabelSets::Unlabelled::automatic;
 };
 DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy);

@@ -130,6 +130,8 @@ std::vector<Fact> model_facts(const ModelParts& model) {
   add_if_known("objective", report.primal);
   add_if_known("dual", report.dual);
   add_if_known("relative gap", report.relative_gap);
+  add_if_known("weight of names", report.name_weight);
+  add_if_known("score without rows", report.unseen_score);
   if (model.calibration) {
     add_if_known("temperature", model.calibration->temperature);
     if (!model.rows().gives_one_label()) add_if_known("shift", model.calibration->shift);

@@ -140,7 +140,7 @@ struct ShardedTraining::Data {
   TensorMap tensors;
   CsrView X;
   LabelCodec codec;
-  std::vector<std::string> label_names;
+  std::vector<std::string> label_names, other_names;
   LabelSets sets;
   LabelGraph hierarchy;
   std::optional<RecordFeatures> records;
@@ -181,6 +181,12 @@ struct ShardedTraining::Data {
     if (tensors.has("labels.names.bytes")) label_names = tensors.get_strings("labels.names");
     tensors.check(label_names.empty() || label_names.size() == codec.size(),
                   "tensor labels.names does not name every label");
+    if (tensors.has("labels.other_names.bytes")) {
+      other_names = tensors.get_strings("labels.other_names");
+    }
+    tensors.check(other_names.empty() || other_names.size() == codec.size(),
+                  "tensor labels.other_names has ", other_names.size(),
+                  " texts, but must have one for each of the ", codec.size(), " labels");
     records = load_records(tensors);
     preprocessing = load_preprocessing(tensors);
     kernel_features = load_kernel_features(tensors);
@@ -202,6 +208,8 @@ struct ShardedTraining::Data {
     }
     set.columns_are_scaled = centres_columns(preprocessing);
     set.label_names = label_names;
+    set.other_names = other_names;
+    set.texts = texts_of(records, preprocessing);
     set.views = views;
     if (records) set.records = &*records;
     if (kernel_features) set.kernel_features = &*kernel_features;

@@ -40,6 +40,7 @@ void put_training(TensorMap& out, const Method& method, MethodRun& run, const Tr
   save_sets(out, *data.labels);
   save_labels(out, *data.codec);
   if (!data.label_names.empty()) out.put_strings("labels.names", data.label_names);
+  if (!data.other_names.empty()) out.put_strings("labels.other_names", data.other_names);
   if (data.hierarchy != nullptr) save_graph(out, "hierarchy", *data.hierarchy);
   if (data.records != nullptr) save_records(out, *data.records);
   save_preprocessing(out, preprocessing);

@@ -180,8 +180,7 @@ TrainingSet PreparedRows::training_set() const {
   set.views = views;
   set.label_names = labelled.names;
   set.other_names = labelled.other_names;
-  const Preprocessing& terms = records ? records->text : preprocessing;
-  if (terms.kind == Preprocessing::Kind::text_tfidf) set.texts = &terms;
+  set.texts = texts_of(records, preprocessing);
   if (records) set.records = &*records;
   if (kernel_features) set.kernel_features = &*kernel_features;
   set.columns_are_scaled = centres_columns(preprocessing);

@@ -130,6 +130,12 @@ std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& la
   return merged;
 }
 
+const Preprocessing* texts_of(const std::optional<RecordFeatures>& records,
+                              const Preprocessing& preprocessing) {
+  const Preprocessing& terms = records ? records->text : preprocessing;
+  return terms.kind == Preprocessing::Kind::text_tfidf ? &terms : nullptr;
+}
+
 void require_no_row_weights(const TrainingSet& data, std::string_view method) {
   require<InvalidOption>(data.row_weights.empty(), "option class_weight (or sample_weight) gives ",
                          "the rows weights, but method ", method,

@@ -71,6 +71,11 @@ struct TrainingSet {
   const ModelParts* start = nullptr;  // a model whose weights training starts from, or null
 };
 
+/// Of the texts whose terms are the first columns of rows: TrainingSet::texts. Null: there are
+/// none.
+const Preprocessing* texts_of(const std::optional<RecordFeatures>& records,
+                              const Preprocessing& preprocessing);
+
 /// Throws InvalidOption if rows have weights, for methods whose loss has none.
 void require_no_row_weights(const TrainingSet& data, std::string_view method);
 

@@ -164,6 +164,36 @@ class Vocabularies(CliTest):
             *(pathlib.Path(self.path(name)).read_bytes() for name in ("model", "merged"))
         )
 
+    def test_auto_tries_names(self) -> None:
+        # Each of the three rows of a label has two of its names; others' names are noise.
+        count = 24
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        words = [
+            [
+                letters[n % 26] + letters[n // 26] + letters[7 * n % 26]
+                for n in range(k, 4 * count, count)
+            ]
+            for k in range(count)
+        ]
+        concepts, rows = "", ""
+        for k in range(count):
+            names = " , ".join(f'"{word}"@en' for word in words[k][1:])
+            concepts += f'x:{k} a skos:Concept ; skos:prefLabel "{words[k][0]}"@en ;\n'
+            concepts += f"  skos:altLabel {names} .\n"
+            for r in range(3):
+                others = [words[(k + step) % count][(k + r + step) % 4] for step in (1, 4, 9)]
+                text = " ".join([*words[k][r : r + 2], *others])
+                rows += f"{text}\t<http://example.org/{k}>\n"
+        prefixes = VOCABULARY[: VOCABULARY.index("x:animal")]
+        self.write("words.ttl", prefixes + concepts)
+        self.write("words.tsv", rows)
+        given = ["--format", "annif", "--hierarchy", "words.ttl", "--time-limit-seconds", "0"]
+        out, _ = self.run_program("auto", *given, "words.tsv", "model")
+        chosen = next(line for line in out.splitlines() if line.endswith("  chosen"))
+        self.assertIn("--match-names", chosen)
+        out, _ = self.run_program("info", "model")
+        self.assertIn("weight of names", out)
+
     def test_names_to_match_need_names_and_texts(self) -> None:
         self.write("edges", "".join(f"root http://example.org/{name}\n" for name in WORDS))
         self.write("numbers", "http://example.org/dog 1:1\nhttp://example.org/fish 1:2\n")

@@ -226,6 +226,35 @@ TEST(Candidates, are_left_out_with_the_reason) {
               Not(Contains(Field(&LeftOut::reason, HasSubstr("it is tried for up to")))));
 }
 
+std::size_t number_with_names(const DataFacts& facts) {
+  std::size_t count = 0;
+  for (const CandidateRun& each : candidates_for(facts).all) {
+    count += static_cast<std::size_t>(
+        std::ranges::count(each.variants, OptionValues{{"match_names", "true"}}));
+  }
+  return count;
+}
+
+TEST(Candidates, match_names_where_texts_and_names_are_given) {
+  EXPECT_EQ(number_with_names({.num_rows = 9, .num_labels = 4, .has_hierarchy = true}), 0U);
+  const DataFacts named{.num_rows = 9, .num_labels = 4, .has_hierarchy = true, .has_names = true};
+  EXPECT_EQ(number_with_names(named), 3U);
+  Hierarchy hierarchy;
+  hierarchy.codec.add("a");
+  Examples texts;
+  texts.kind = RowKind::documents;
+  EXPECT_FALSE(facts_of(texts, nullptr).has_names);
+  EXPECT_FALSE(facts_of(texts, &hierarchy).has_names);
+  hierarchy.other_names = {"alpha"};
+  EXPECT_TRUE(facts_of(texts, &hierarchy).has_names);
+  texts.kind = RowKind::records;
+  EXPECT_FALSE(facts_of(texts, &hierarchy).has_names) << "no column of text";
+  texts.selection.text = {"title"};
+  EXPECT_TRUE(facts_of(texts, &hierarchy).has_names);
+  EXPECT_EQ(named_with_options("flat-svm", {{"match_names", "true"}, {"C", "3"}}),
+            "flat-svm --match-names --C 3");
+}
+
 TEST(Candidates, begin_with_the_value_of_C_next_to_the_default) {
   using Places = std::vector<std::size_t>;
   EXPECT_EQ(strengths_around(1), (Places{6, 4, 8}));
