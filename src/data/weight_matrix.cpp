@@ -1,6 +1,7 @@
 #include "data/weight_matrix.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/simd.hpp"
 #include "margrove/errors.hpp"
@@ -277,6 +278,19 @@ WeightMatrix WeightMatrix::in_other_storage() const {
     by_feature.append_row(nodes, values);
   }
   return sparse(std::move(by_feature));
+}
+
+void WeightSums::append_to(CsrMatrix& by_feature) {
+  std::ranges::sort(nodes_);
+  nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
+  values_.clear();
+  std::erase_if(nodes_, [&](std::uint32_t node) {
+    const auto value = static_cast<float>(std::exchange(sums_[node], 0.0));
+    if (value != 0) values_.push_back(value);
+    return value == 0;
+  });
+  by_feature.append_row(nodes_, values_);
+  nodes_.clear();
 }
 
 }  // namespace margrove

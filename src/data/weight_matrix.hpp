@@ -27,6 +27,18 @@ class WeightMatrix {
   std::size_t num_bytes() const;
   std::int64_t num_nonzeros() const;
   float at(FeatureId feature, std::uint32_t node) const;
+  /// Calls visit(node, weight) in the order of the nodes: for all nodes if the storage is dense,
+  /// otherwise for those with a weight. Features >= num_features() have none.
+  template <class Visit>
+  void for_each_of(FeatureId feature, const Visit& visit) const {
+    if (feature >= num_features_) return;
+    if (is_dense_) {
+      for (std::uint32_t n = 0; n < num_nodes_; ++n) visit(n, at(feature, n));
+    } else {
+      const SparseRow row = sparse_.row(feature);
+      for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
+    }
+  }
 
   /// scores[n] = sum_j x_j W[j][n] for all nodes; features >= num_features() count as unknown and
   /// are skipped. scores.size() == num_nodes().
@@ -53,6 +65,23 @@ class WeightMatrix {
   std::uint32_t num_nodes_ = 0;
   std::vector<float> dense_;
   CsrMatrix sparse_;
+};
+
+/// The weights of a feature as sums, of which most are zero.
+class WeightSums {
+ public:
+  explicit WeightSums(std::uint32_t num_nodes) : sums_(num_nodes) {}
+  void add(std::uint32_t node, double weight) {
+    if (sums_[node] == 0) nodes_.push_back(node);
+    sums_[node] += weight;
+  }
+  /// Appends the row of the sums that are not zero, and sets all to zero.
+  void append_to(CsrMatrix& by_feature);
+
+ private:
+  std::vector<double> sums_;
+  std::vector<std::uint32_t> nodes_;  // all whose sums are not zero
+  std::vector<float> values_;
 };
 
 }  // namespace margrove

@@ -298,46 +298,6 @@ LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& c
 
 namespace {
 
-/// A row of weights of nodes, of which most are zero.
-class NodeRow {
- public:
-  explicit NodeRow(std::uint32_t num_nodes) : sums_(num_nodes) {}
-  void add(NodeId node, double weight) {
-    if (sums_[node] == 0) nodes_.push_back(node);
-    sums_[node] += weight;
-  }
-  void append_to(CsrMatrix& rows) {
-    std::ranges::sort(nodes_);
-    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
-    std::vector<float>& values = values_;
-    values.clear();
-    std::erase_if(nodes_, [&](NodeId node) {
-      const auto value = static_cast<float>(std::exchange(sums_[node], 0.0));
-      if (value != 0) values.push_back(value);
-      return value == 0;
-    });
-    rows.append_row(nodes_, values);
-    nodes_.clear();
-  }
-
- private:
-  std::vector<double> sums_;
-  std::vector<NodeId> nodes_;  // of those that are not 0
-  std::vector<float> values_;
-};
-
-/// The weights of each node in the row of a feature, dense or sparse.
-template <class Visit>
-void for_each_weight(const WeightMatrix& weights, FeatureId feature, const Visit& visit) {
-  if (feature >= weights.num_features()) return;
-  if (weights.is_dense()) {
-    for (std::uint32_t n = 0; n < weights.num_nodes(); ++n) visit(n, weights.at(feature, n));
-  } else {
-    const SparseRow row = weights.sparse_values().row(feature);
-    for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
-  }
-}
-
 /// c of the nodes with classifiers, and c - u instead of v s of the nodes above the leaves that
 /// have no rows.
 std::vector<double> constant_scores(const LevelNodes& nodes, const std::vector<bool>& is_absent,
@@ -368,14 +328,14 @@ WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifie
     is_absent[nodes.nodes[k]] = nodes.names != nullptr && !has_rows[k];
   }
   CsrMatrix by_feature(num_nodes);
-  NodeRow row(num_nodes);
+  WeightSums row(num_nodes);
   for (FeatureId feature = 0; feature < num_features; ++feature) {
-    for_each_weight(classifiers, feature, [&](std::uint32_t place, float weight) {
+    classifiers.for_each_of(feature, [&](std::uint32_t place, float weight) {
       const NodeId n = nodes.nodes[place];
       if (!is_absent[n]) row.add(n, fit.levels.factors[levels.of(n)] * double{weight});
     });
     if (nodes.names != nullptr) {
-      for_each_weight(*nodes.names, feature, [&](std::uint32_t l, float weight) {
+      nodes.names->for_each_of(feature, [&](std::uint32_t l, float weight) {
         row.add(nodes.leaves[l], fit.name * double{weight});
       });
     }

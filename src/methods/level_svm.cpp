@@ -174,30 +174,14 @@ NodeFit fit_group(const LevelPlan& plan, const NodeGroup& group, const CsrView& 
 WeightMatrix merged(const LevelPlan& plan, std::vector<WeightMatrix> of_groups) {
   if (of_groups.size() == 1) return std::move(of_groups.front());
   CsrMatrix by_feature(plan.num_nodes());
-  std::vector<float> of_feature(plan.num_nodes());
-  std::vector<std::uint32_t> places;
-  std::vector<float> values;
+  WeightSums row(plan.num_nodes());
   for (FeatureId feature = 0; feature < of_groups.front().num_features(); ++feature) {
-    places.clear();
     for (std::size_t g = 0; g < of_groups.size(); ++g) {
-      const auto add = [&](std::uint32_t column, float value) {
-        const std::uint32_t place = plan.groups[g].places[column];
-        of_feature[place] = value;
-        if (value != 0) places.push_back(place);
-      };
-      if (of_groups[g].is_dense()) {
-        for (std::uint32_t n = 0; n < of_groups[g].num_nodes(); ++n) {
-          add(n, of_groups[g].at(feature, n));
-        }
-      } else {
-        const SparseRow row = of_groups[g].sparse_values().row(feature);
-        for (std::size_t k = 0; k < row.size(); ++k) add(row.columns[k], row.values[k]);
-      }
+      const std::vector<std::uint32_t>& places = plan.groups[g].places;
+      of_groups[g].for_each_of(feature,
+                               [&](std::uint32_t n, float weight) { row.add(places[n], weight); });
     }
-    std::ranges::sort(places);
-    values.clear();
-    for (const std::uint32_t place : places) values.push_back(of_feature[place]);
-    by_feature.append_row(places, values);
+    row.append_to(by_feature);
   }
   return WeightMatrix::sparse(std::move(by_feature));
 }

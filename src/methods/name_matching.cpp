@@ -70,44 +70,20 @@ WeightMatrix NamedLabels::with_names(const WeightMatrix& occurring,
                                      const std::vector<bool>& has_rows, const NameMatch& match,
                                      double bias) const {
   const std::uint32_t num_features = occurring.num_features();
-  CsrMatrix joined(static_cast<std::uint32_t>(labels_.size()));
-  std::vector<float> sums(labels_.size());
-  std::vector<FeatureId> columns;
-  std::vector<float> values;
-  const auto add_names = [&](FeatureId feature) {
-    if (feature >= names_.num_features()) return;
-    const SparseRow row = names_.sparse_values().row(feature);
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      sums[row.columns[k]] += static_cast<float>(match.weight * double{row.values[k]});
-    }
-  };
+  const auto num_labels = static_cast<std::uint32_t>(labels_.size());
+  CsrMatrix joined(num_labels);
+  WeightSums row(num_labels);
   for (FeatureId feature = 0; feature < num_features; ++feature) {
-    std::ranges::fill(sums, 0.0F);
-    if (occurring.is_dense()) {
-      for (std::uint32_t n = 0; n < places_.size(); ++n) {
-        if (has_rows[places_[n]]) sums[places_[n]] = occurring.at(feature, n);
-      }
-    } else {
-      const SparseRow row = occurring.sparse_values().row(feature);
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        const std::uint32_t place = places_[row.columns[k]];
-        if (has_rows[place]) sums[place] = row.values[k];
-      }
+    occurring.for_each_of(feature, [&](std::uint32_t n, float weight) {
+      if (has_rows[places_[n]]) row.add(places_[n], weight);
+    });
+    names_.for_each_of(
+        feature, [&](std::uint32_t n, float weight) { row.add(n, match.weight * double{weight}); });
+    const bool is_intercept = feature + 1 == num_features;
+    for (std::uint32_t n = 0; is_intercept && n < num_labels; ++n) {
+      if (!has_rows[n]) row.add(n, match.unseen / bias);
     }
-    add_names(feature);
-    if (feature + 1 == num_features) {
-      for (std::size_t n = 0; n < sums.size(); ++n) {
-        if (!has_rows[n]) sums[n] = static_cast<float>(match.unseen / bias);
-      }
-    }
-    columns.clear();
-    values.clear();
-    for (std::uint32_t n = 0; n < sums.size(); ++n) {
-      if (sums[n] == 0) continue;
-      columns.push_back(n);
-      values.push_back(sums[n]);
-    }
-    joined.append_row(columns, values);
+    row.append_to(joined);
   }
   return WeightMatrix::sparse(std::move(joined));
 }
