@@ -108,6 +108,7 @@ struct RowFormat {
   std::size_t (*row_end)(std::string_view text, std::string_view header,
                          const ReadOptions& options) = nullptr;
   bool reads_folders = false;  // `read` takes folders, too, which need no claim
+  bool holds_lists = false;    // a cell may be a list of numbers
 };
 
 /// The registry, in which formats with an extension come first.

@@ -53,7 +53,7 @@ bool takes_vector_file(const RecordSelection& selection) {
 void require_vectors_within(const RowFormat& format, const ReadOptions& options,
                             const std::string& name) {
   const bool may_hold =
-      format.name == "jsonl" || options.vector_widths.empty() || options.vector_widths.front() == 1;
+      format.holds_lists || options.vector_widths.empty() || options.vector_widths.front() == 1;
   require(may_hold || !options.may_need_vector_file, name,
           ": the model takes vectors of a file, --vector-file FILE.npy, or rows in JSON lines with "
           "a list of numbers in column '",

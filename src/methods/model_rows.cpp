@@ -18,7 +18,7 @@ Examples read_beside_vectors(const ModelParts& model, const std::string& path, R
   options.selection = &columns;
   options.may_need_vector_file = false;
   const bool are_texts = columns == RecordSelection{.text = {std::string(kTextColumn)}} &&
-                         row_format_of(row_formats(), path, row_kind(model)).name != "jsonl";
+                         !row_format_of(row_formats(), path, row_kind(model)).holds_lists;
   return read_rows(path, row_kind(!are_texts, are_texts), options, control);
 }
 
