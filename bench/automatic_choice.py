@@ -43,7 +43,8 @@ FLAT = {
 }
 ONE_LABEL = {"Crammer-Singer": ["--method", "flat-svm", "--multiclass", "crammer-singer"]}
 HIERARCHICAL = {
-    name: ["--method", name] for name in ("top-down-svm", "hr-svm", "hr-lr", "nhsvm", "hsvm")
+    name: ["--method", name]
+    for name in ("top-down-svm", "level-svm", "hr-svm", "hr-lr", "nhsvm", "hsvm")
 }
 KERNEL_RIDGE = {"kernel-ridge": ["--method", "kernel-ridge"]}
 KERNEL_SVM = {"average-mkl": ["--method", "average-mkl"]}
