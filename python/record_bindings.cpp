@@ -42,9 +42,10 @@ std::tuple<Names, Names, Names, Names> expand(const Selection& selection, const 
   return {found.text, found.numeric, found.categorical, found.vectors};
 }
 
-std::shared_ptr<TextEncoder> encoder_of(const std::string& model) {
+/// In the interpreter that runs this module.
+EncoderProcess own_process() {
   const nb::object executable = nb::module_::import_("sys").attr("executable");
-  return std::make_shared<ProcessEncoder>(model, 0, nb::cast<std::string>(executable));
+  return {.interpreter = nb::cast<std::string>(executable)};
 }
 
 }  // namespace
@@ -62,13 +63,11 @@ TfidfOptions tfidf_options_of(const TextOptions& values, const Names& stop_words
   OptionTable table(options);
   for (const auto& [name, value] : values) table.set(name, value);
   options.stop_words = stop_words;
-  if (options.vectors != "none") options.encoder = encoder_of(options.vectors);
+  name_encoder(options, own_process());
   return options;
 }
 
-void use_this_interpreter(Preprocessing::Vectors& vectors) {
-  if (vectors.width() > 0) vectors.encoder = encoder_of(vectors.facts.name);
-}
+void use_this_interpreter(Preprocessing::Vectors& vectors) { name_encoder(vectors, own_process()); }
 
 Records::Records(const nb::object& documents, const Matrix<float>& numeric,
                  const std::vector<std::vector<std::optional<std::string>>>& categorical,

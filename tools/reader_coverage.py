@@ -33,6 +33,7 @@ from tools.replay_corpora import fuzz_targets, seeds_of  # noqa: E402
 FILES = [
     "src/data/*_reader.cpp",
     "src/data/*_parser.cpp",
+    "src/data/input_descriptor.cpp",
     "src/data/input_file.cpp",
     "src/data/text_scan.cpp",
     "src/data/record*.cpp",
@@ -41,6 +42,7 @@ FILES = [
     "src/data/sentence_lines.cpp",
     "src/data/path_ids.cpp",
     "src/data/utf8.cpp",
+    "src/data/vector_file.cpp",
     "src/io/*_model.cpp",
     "src/io/model_file.cpp",
     "src/io/safetensors.cpp",

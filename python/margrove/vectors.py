@@ -71,6 +71,8 @@ class _Network:
         self._tokenizer.no_padding()
 
         options = onnxruntime.SessionOptions()
+        # Threads take one text each instead: ONNX Runtime does not promise the same bits for any
+        # number of threads within a text, and they make short texts no faster.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # it would keep one for each number of tokens
         options.log_severity_level = 3

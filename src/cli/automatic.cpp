@@ -143,7 +143,8 @@ class Auto final : public Command {
     Executor executor(run.threads);
     arguments_.read_other_names();  // candidates compare texts with them
     DataArguments::Data data = arguments_.read(control, run.strict);
-    const PreprocessingOptions given = with_searched_terms(arguments_.preprocessing(), data.raw);
+    const PreprocessingOptions given =
+        with_searched_terms(arguments_.preprocessing(run.threads), data.raw);
     const auto search = search_terms(data.raw, data.hierarchy_or_null(), given, options.metric,
                                      executor, control.run());
     const ChosenTerms terms = print_terms(search, given, control);

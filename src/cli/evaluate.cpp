@@ -12,7 +12,6 @@
 #include "data/input_file.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/evaluation_tables.hpp"
-#include "io/model_file.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -65,7 +64,7 @@ class Evaluate final : public Command {
       require_result_writable(path, inputs);
     }
     CommandControl control = arguments_.model.control();
-    const ModelParts model = load_model(arguments_.model.model_path);
+    const ModelParts model = arguments_.model.load();
     Executor executor(arguments_.model.threads);
     if (const FilePredictor* files = model.predictor->files()) {
       refuse_options_of_rows(of_rows_, model);

@@ -9,7 +9,6 @@
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/prediction_lines.hpp"
-#include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
 #include "model/finite_scores.hpp"
@@ -63,7 +62,7 @@ class Explain final : public Command {
     require_result_writable(svg_path_, arguments_.input_paths());
     require_result_writable(dot_path_, arguments_.input_paths());
     CommandControl control = arguments_.control();
-    const ModelParts model = load_model(arguments_.model_path);
+    const ModelParts model = arguments_.load();
     if (model.predictor->sentences() != nullptr) explained_sentences_of(model);
     require_row_and_data();
     if (row_ > 0) model.require_explained_features(num_features());

@@ -1,8 +1,10 @@
 #include "cli/model_arguments.hpp"
 
 #include "data/row_parts.hpp"
+#include "io/model_file.hpp"
 #include "methods/labelled_rows.hpp"
 #include "methods/model_rows.hpp"
+#include "model/process_encoder.hpp"
 
 namespace margrove::cli {
 
@@ -19,6 +21,13 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
       ->type_name("NUMBER")
       ->check(number_from(0));
   app.add_flag("--quiet", quiet, "print no progress on stderr");
+}
+
+ModelParts ModelArguments::load(const std::string& path) const {
+  ModelParts model = load_model(path);
+  name_encoder(model.preprocessing.vectors, {.num_threads = threads});
+  if (model.records) name_encoder(model.records->text.vectors, {.num_threads = threads});
+  return model;
 }
 
 Examples ModelArguments::read(const ModelParts& model, CommandControl& control,

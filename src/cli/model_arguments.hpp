@@ -20,6 +20,9 @@ struct ModelArguments {
   CommandControl control() const {
     return CommandControl(quiet, time_limit_seconds, CommandControl::AtLimit::end);
   }
+  /// Reads the model. The encoder of its vectors takes at most `threads`. Throws ModelFileError.
+  ModelParts load() const { return load(model_path); }
+  ModelParts load(const std::string& path) const;
   /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
   /// column of labels unless labels are needed.
   Examples read(const ModelParts& model, CommandControl& control, bool needs_labels) const;

@@ -18,7 +18,6 @@
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
 #include "data/sentence_lines.hpp"
-#include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "methods/model_rows.hpp"
 #include "model/answers.hpp"
@@ -72,7 +71,7 @@ class Predict final : public Command {
     const bool is_stream = arguments_.data_path == kStandardInput;
     if (is_stream) require_streamable();
     CommandControl control = arguments_.control();
-    const ModelParts model = load_model(arguments_.model_path);
+    const ModelParts model = arguments_.load();
     Executor executor(arguments_.threads);
     std::string lines;
     const FilePredictor* files = model.predictor->files();

@@ -6,7 +6,6 @@
 
 #include "cli/labelled_arguments.hpp"
 #include "cli/verbs.hpp"
-#include "io/model_file.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -34,7 +33,7 @@ class Report final : public Command {
     inputs.push_back(other_path_);
     require_result_writable(output_, inputs);
     CommandControl control = arguments_.model.control();
-    const ModelParts model = load_model(arguments_.model.model_path);
+    const ModelParts model = arguments_.model.load();
     Executor executor(arguments_.model.threads);
     auto [raw, rows] = arguments_.read(model, control, executor);
     const auto other = read_other(rows, control, executor);
@@ -50,7 +49,7 @@ class Report final : public Command {
   std::optional<OtherPredictions> read_other(EvaluatedRows& rows, CommandControl& control,
                                              Executor& executor) const {
     if (other_path_.empty()) return std::nullopt;
-    const ModelParts other = load_model(other_path_);
+    const ModelParts other = arguments_.model.load(other_path_);
     const Examples raw = arguments_.model.read(other, control, /*needs_labels=*/false);
     return other_predictions(other_path_, other, preprocess(other, raw, nullptr, executor), rows,
                              executor);

@@ -100,8 +100,9 @@ bool DataArguments::reads_texts() {
   return is_given || is_text;
 }
 
-PreprocessingOptions DataArguments::preprocessing() {
+PreprocessingOptions DataArguments::preprocessing(int num_threads) {
   PreprocessingOptions options = preprocessing_.parse();
+  options.encoder_threads = num_threads;
   options.weights = weights_.parse();
   options.text = reads_texts();
   check_terms(options, grid_);
@@ -119,9 +120,7 @@ PreprocessingOptions DataArguments::preprocessing() {
                          "vector-columns and vector-file is given");
   options.text = options.text && !has_vector_file();
   // One process for all trials.
-  if (options.vectors != "none") {
-    options.encoder = std::make_shared<ProcessEncoder>(options.vectors);
-  }
+  name_encoder(options, {.num_threads = num_threads});
   return options;
 }
 
@@ -266,7 +265,7 @@ void DataArguments::add_derived(Data& data, CommandControl& control) {
   }
   if (!names) return;
   if (!data.hierarchy) {
-    data.hierarchy = named_labels(data.raw.codec, *names);
+    data.hierarchy = flat_labels(data.raw.codec, *names);
     return;
   }
   const bool drops_unknown = unknown_labels_ == "drop";
@@ -355,7 +354,7 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
 
 ChosenTerms TrainingArguments::choose_terms(MethodRun& run, const Data& data, Executor& executor,
                                             CommandControl& control) {
-  const PreprocessingOptions given = preprocessing();
+  const PreprocessingOptions given = preprocessing(run_options().threads);
   ChosenTerms terms =
       print_terms(search_terms(method(), method_options(), data.raw, data.hierarchy_or_null(),
                                given, {}, "", executor, control.run()),

@@ -35,8 +35,8 @@ class DataArguments {
   void set_grid(std::vector<OptionValues> grid) { grid_ = std::move(grid); }
   const std::vector<OptionValues>& grid() const { return grid_; }
   /// Throws InvalidOption for options that contradict each other or the grid. Texts with a file of
-  /// vectors are records, for which `text` is not set.
-  PreprocessingOptions preprocessing();
+  /// vectors are records, for which `text` is not set. `num_threads`: of an encoder of vectors.
+  PreprocessingOptions preprocessing(int num_threads = 0);
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
   /// The files that are read. Throws InvalidOption.

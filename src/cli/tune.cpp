@@ -87,7 +87,7 @@ class Tune final : public Command {
     const Method& method = arguments_.method();
     const OptionValues fixed = arguments_.method_options();
     const PreprocessingOptions given =
-        with_searched_terms(arguments_.preprocessing(), data.raw, arguments_.grid());
+        with_searched_terms(arguments_.preprocessing(options.threads), data.raw, arguments_.grid());
     const ChosenTerms terms =
         print_terms(search_terms(method, fixed, data.raw, data.hierarchy_or_null(), given, {},
                                  tuning_.parse().metric, executor, control.run()),

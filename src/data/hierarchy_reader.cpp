@@ -6,6 +6,7 @@
 
 #include "data/foreign_forms.hpp"
 #include "data/hierarchy_edges.hpp"
+#include "data/input_file.hpp"
 #include "data/obo_parser.hpp"
 #include "data/path_list_parser.hpp"
 #include "data/skos_reader.hpp"
@@ -105,10 +106,7 @@ class EdgeParser {
 
 /// Whether the name of a file ends like this, apart from that of its compression.
 bool has_extension(std::string_view path, std::string_view extension) {
-  for (const std::string_view compressed : {".gz", ".zst"}) {
-    if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
-  }
-  return path.ends_with(extension);
+  return name_uncompressed(path).ends_with(extension);
 }
 
 /// The first lines of a file: the blank ones, the comments, and some after these. The next block is

@@ -1,7 +1,5 @@
 #include "data/input_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -16,6 +14,7 @@
 #include "base/memory_limit.hpp"
 #include "base/out_of_time.hpp"
 #include "data/foreign_forms.hpp"
+#include "data/input_descriptor.hpp"
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
 
@@ -33,40 +32,17 @@ constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
 class FileBytes final : public ByteSource {
  public:
-  explicit FileBytes(const std::string& path) : path_(path) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail("cannot open", errno);
-    struct stat status {};
-    if (::fstat(descriptor_, &status) == 0 && S_ISDIR(status.st_mode)) {
-      ::close(descriptor_);
-      fail("cannot read", EISDIR);
-    }
-  }
-  /// Takes an open descriptor; `name` is for messages.
-  FileBytes(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {}
-  ~FileBytes() override { ::close(descriptor_); }
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-
+  explicit FileBytes(const std::string& path) : file_(path, InputDescriptor::Kind::any) {}
+  FileBytes(int descriptor, std::string name) : file_(descriptor, std::move(name)) {}
   std::size_t read(std::span<char> out) override {
-    for (;;) {
-      const ::ssize_t count = ::read(descriptor_, out.data(), out.size());
-      if (count >= 0) {
-        num_stored_ += static_cast<std::uint64_t>(count);
-        return static_cast<std::size_t>(count);
-      }
-      if (errno != EINTR) fail("cannot read", errno);
-    }
+    const std::size_t count = file_.read(out);
+    num_stored_ += count;
+    return count;
   }
   std::uint64_t num_stored() const override { return num_stored_; }
 
  private:
-  [[noreturn]] void fail(std::string_view action, int error) const {
-    throw InvalidInput(concat(path_, ": ", action, ": ", std::generic_category().message(error)));
-  }
-
-  std::string path_;
-  int descriptor_ = -1;
+  InputDescriptor file_;
   std::uint64_t num_stored_ = 0;
 };
 
@@ -229,6 +205,13 @@ std::unique_ptr<ByteSource> open_standard_input() {
 
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name) {
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
+}
+
+std::string_view name_uncompressed(std::string_view name) {
+  for (const std::string_view compressed : {".gz", ".zst"}) {
+    if (name.ends_with(compressed)) name.remove_suffix(compressed.size());
+  }
+  return name;
 }
 
 void end_reading(const std::string& name) {

@@ -40,6 +40,8 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
+/// A name without the ".gz" or ".zst" at its end, so that its extension is that of the content.
+std::string_view name_uncompressed(std::string_view name);
 
 /// Where examples come from: a file, text in memory that is read as one, or sentences in memory.
 class ExampleSource {

@@ -43,8 +43,7 @@ class NamesBuilder {
       }
     }
     if (!id)
-      fail(first.place, "label ", detail::quoted(label), " has no name, but the line must be ",
-           form);
+      fail(first.place, "label ", quoted(label), " has no name, but the line must be ", form);
   }
 
   LabelNames finish(std::string_view form) {
@@ -69,7 +68,7 @@ class NamesBuilder {
   std::string name_in(const Cell& cell) const {
     if (cell.text.find('\0') != std::string_view::npos ||
         find_invalid_utf8(cell.text) != std::string_view::npos) {
-      fail(cell.place, "name is ", detail::quoted(cell.text), ", but must be UTF-8 text");
+      fail(cell.place, "name is ", quoted(cell.text), ", but must be UTF-8 text");
     }
     std::string name(cell.text);
     std::ranges::replace_if(
@@ -125,12 +124,9 @@ LabelNames read_cells(LineBlocks blocks) {
 
 LabelNames read(LineBlocks blocks) {
   const std::string name = blocks.name();
-  std::string_view stem = name;
-  for (const std::string_view compressed : {".gz", ".zst"}) {
-    if (stem.ends_with(compressed)) stem.remove_suffix(compressed.size());
-  }
   return read_in_time(name, [&] {
-    return stem.ends_with(".csv") ? read_cells(std::move(blocks)) : read_lines(std::move(blocks));
+    return name_uncompressed(name).ends_with(".csv") ? read_cells(std::move(blocks))
+                                                     : read_lines(std::move(blocks));
   });
 }
 
@@ -153,8 +149,8 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     const auto node = hierarchy.codec.find(names.labels.name(label));
     if (!node) {
       require(drops_unknown, names.source, ":", names.lines[label], ": label is ",
-              detail::quoted(names.labels.name(label)), ", but must be a node of ",
-              hierarchy.source, "; --unknown-labels drop leaves out the others");
+              quoted(names.labels.name(label)), ", but must be a node of ", hierarchy.source,
+              "; --unknown-labels drop leaves out the others");
       if (unknown.count++ == 0) unknown.example = names.labels.name(label);
     } else if (has_own[*node]) {
       add_line(hierarchy.other_names[*node], names.names[label]);
@@ -168,8 +164,7 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     }
   }
   require(unknown.count < names.labels.size(), names.source, ": none of its ", unknown.count,
-          " labels is a node of ", hierarchy.source, "; one of them is ",
-          detail::quoted(unknown.example));
+          " labels is a node of ", hierarchy.source, "; one of them is ", quoted(unknown.example));
   return unknown;
 }
 
@@ -178,11 +173,10 @@ void require_known_names(const LabelCodec& codec, const LabelNames& names,
   const bool any_is_known = std::ranges::any_of(
       names.labels.names(), [&](const std::string& name) { return codec.find(name).has_value(); });
   require(any_is_known, names.source, ": none of its ", names.labels.size(),
-          " labels is a label of ", source, "; one of them is ",
-          detail::quoted(names.labels.name(0)));
+          " labels is a label of ", source, "; one of them is ", quoted(names.labels.name(0)));
 }
 
-Hierarchy named_labels(const LabelCodec& codec, const LabelNames& names) {
+Hierarchy flat_labels(const LabelCodec& codec, const LabelNames& names) {
   Hierarchy labels;
   labels.codec = codec;
   labels.is_flat = true;

@@ -45,7 +45,7 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
 
 /// Labels without a structure (Hierarchy::is_flat): those of `codec` and then the others of the
 /// file, with their names.
-Hierarchy named_labels(const LabelCodec& codec, const LabelNames& names);
+Hierarchy flat_labels(const LabelCodec& codec, const LabelNames& names);
 /// Throws InvalidInput if no label of the file is one of `codec`, whose labels come from `source`.
 void require_known_names(const LabelCodec& codec, const LabelNames& names,
                          const std::string& source);

@@ -1,22 +1,17 @@
 #include "data/npy_reader.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "data/float_parser.hpp"
+#include "data/input_descriptor.hpp"
 #include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 #include "margrove/errors.hpp"
@@ -43,43 +38,14 @@ const TypeInfo& info_of(NpyArray::Type type) { return kTypes[static_cast<std::si
 
 class FileAnywhere final : public BytesAnywhere {
  public:
-  explicit FileAnywhere(const std::string& path) : path_(path) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) fail("cannot open", errno);
-    struct ::stat status {};
-    int error = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
-    if (error == 0 && !S_ISREG(status.st_mode)) error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
-    if (error != 0) {
-      ::close(descriptor_);
-      fail("cannot read", error);
-    }
-    size_ = static_cast<std::uint64_t>(status.st_size);
-  }
-  ~FileAnywhere() override { ::close(descriptor_); }
-  FileAnywhere(const FileAnywhere&) = delete;
-  FileAnywhere& operator=(const FileAnywhere&) = delete;
-
-  std::uint64_t size() const override { return size_; }
+  explicit FileAnywhere(const std::string& path) : file_(path, InputDescriptor::Kind::regular) {}
+  std::uint64_t size() const override { return file_.size(); }
   void read(std::uint64_t offset, std::span<char> out) const override {
-    while (!out.empty()) {
-      const ::ssize_t count =
-          ::pread(descriptor_, out.data(), out.size(), static_cast<::off_t>(offset));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail("cannot read", errno);
-      require(count > 0, path_, ": the file became shorter while it was read");
-      offset += static_cast<std::uint64_t>(count);
-      out = out.subspan(static_cast<std::size_t>(count));
-    }
+    file_.read_at(offset, out);
   }
 
  private:
-  [[noreturn]] void fail(std::string_view action, int error) const {
-    throw InvalidInput(concat(path_, ": ", action, ": ", std::generic_category().message(error)));
-  }
-
-  std::string path_;
-  int descriptor_ = -1;
-  std::uint64_t size_ = 0;
+  InputDescriptor file_;
 };
 
 class MemoryAnywhere final : public BytesAnywhere {

@@ -164,12 +164,10 @@ const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_v
                                RowKind kind, std::string_view name) {
   FileStart start(path);
   const bool is_folder = std::filesystem::is_directory(path);
-  for (const std::string_view compressed : {".gz", ".zst"}) {
-    if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
-  }
+  const std::string_view uncompressed = name_uncompressed(path);
   return first_format(formats, kind, name, [&](const RowFormat& format) {
     if (is_folder) return format.reads_folders || format.claims == nullptr;
-    return path.ends_with(format.extension) &&
+    return uncompressed.ends_with(format.extension) &&
            (format.claims == nullptr || format.claims(start.text()));
   });
 }

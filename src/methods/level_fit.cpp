@@ -60,7 +60,6 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
       has_single_leaves_(sets.single_label()) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
   const GraphLevels levels(nodes.graph);
-  const NodeLists above = ancestor_sets(nodes.graph, nodes.leaves);
   std::vector<std::uint32_t> place(nodes.graph.num_nodes(), kNone);
   const auto add_place = [&](NodeId n) {
     place[n] = static_cast<std::uint32_t>(level_of_.size());
@@ -68,7 +67,7 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
   };
   for (const NodeId n : nodes.nodes) add_place(n);
   for (const NodeId leaf : nodes.leaves) {
-    for (const NodeId n : above[leaf]) {
+    for (const NodeId n : nodes.above[leaf]) {
       if (place[n] == kNone) add_place(n);
     }
   }
@@ -77,7 +76,7 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
   for (std::uint32_t l = 0; l < nodes.leaves.size(); ++l) {
     place_of_leaf_[nodes.leaves[l]] = l;
     path.clear();
-    for (const NodeId n : above[nodes.leaves[l]]) path.push_back(place[n]);
+    for (const NodeId n : nodes.above[nodes.leaves[l]]) path.push_back(place[n]);
     if (names_ != nullptr) path.push_back(static_cast<std::uint32_t>(level_of_.size() + l));
     paths_.append_row(path);
   }
@@ -96,7 +95,7 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
   const auto fold = static_cast<std::uint32_t>(factor_of_.size());
   const auto num_levels = static_cast<std::uint32_t>(num_levels_);
   const auto is_absent = [&](std::size_t place) {
-    return names_ != nullptr && (place >= num_nodes_ || !has_rows[place]);
+    return names_ != nullptr && (place >= num_nodes_ || (!has_rows.empty() && !has_rows[place]));
   };
   std::vector<std::uint32_t> factors = level_of_;
   for (std::size_t k = 0; k < factors.size(); ++k) factors[k] += is_absent(k) ? num_levels : 0;
@@ -306,9 +305,8 @@ std::vector<double> constant_scores(const LevelNodes& nodes, const std::vector<b
   std::vector<double> constants(nodes.graph.num_nodes(), 0.0);
   for (const NodeId n : nodes.nodes) constants[n] = fit.levels.offsets[levels.of(n)];
   if (nodes.names == nullptr) return constants;
-  const NodeLists above = ancestor_sets(nodes.graph, nodes.leaves);
   for (const NodeId leaf : nodes.leaves) {
-    for (const NodeId n : above[leaf]) {
+    for (const NodeId n : nodes.above[leaf]) {
       const std::uint32_t level = levels.of(n);
       constants[n] = fit.levels.offsets[level] - (is_absent[n] ? fit.absent[level] : 0.0);
     }
@@ -325,7 +323,7 @@ WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifie
   const GraphLevels levels(nodes.graph);
   std::vector<bool> is_absent(num_nodes, nodes.names != nullptr);
   for (std::size_t k = 0; k < nodes.nodes.size(); ++k) {
-    is_absent[nodes.nodes[k]] = nodes.names != nullptr && !has_rows[k];
+    is_absent[nodes.nodes[k]] = nodes.names != nullptr && !has_rows.empty() && !has_rows[k];
   }
   CsrMatrix by_feature(num_nodes);
   WeightSums row(num_nodes);

@@ -21,6 +21,7 @@ struct LevelNodes {
   const LabelGraph& graph;
   std::span<const NodeId> nodes;   // with classifiers, ascending: all above the leaves
   std::span<const NodeId> leaves;  // ascending
+  const NodeLists& above;          // A(l) of the leaves: ancestor_sets(graph, leaves)
   /// The vectors of the leaves' names, a column for each leaf. Null: none; then all nodes above the
   /// leaves have classifiers.
   const WeightMatrix* names = nullptr;
@@ -53,7 +54,8 @@ class HeldOutLevels {
   static double num_bytes(std::size_t num_rows, std::size_t num_nodes);
 
   /// Adds rows of X that the classifiers, one for each of the nodes, were not trained on. has_rows:
-  /// of the nodes, whether any was trained on a row of it; it counts only where leaves have names.
+  /// of the nodes, whether any was trained on a row of it, and empty where all were; it counts only
+  /// where leaves have names.
   void add(const CsrView& X, std::span<const std::uint32_t> held_out,
            const WeightMatrix& classifiers, const std::vector<bool>& has_rows, Executor& executor);
   /// Same bits for every size of the executor. Without rows, or where neither the scores of a level
@@ -96,7 +98,8 @@ class HeldOutLevels {
 /// The weights U of path-additive scores over all nodes of the graph: v_{d(n)} times the
 /// classifier of a node, and c_{d(n)} / bias added to its intercept, which is the last feature
 /// where bias > 0. Nodes without a classifier have no weights. With names, which need an intercept,
-/// leaves have w times their names, and nodes above them without rows the score c - u.
+/// leaves have w times their names, and nodes above them without rows the score c - u. has_rows: as
+/// in HeldOutLevels::add().
 WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifiers,
                           const std::vector<bool>& has_rows, const LevelFit& fit, double bias);
 

@@ -42,10 +42,12 @@ struct LevelPlan {
   OccurringLabels at_nodes;           // the nodes at or above the leaves of each row
   std::vector<NodeGroup> groups;      // in the order in which they are trained
   std::optional<WeightMatrix> names;  // of the candidates, where names of labels count
+  NodeLists above;                    // of the candidates: A(l)
   std::uint32_t num_known_labels;
 
   LevelNodes nodes() const {
-    return {leaves.tree.graph, at_nodes.labels, leaves.candidates, names ? &*names : nullptr};
+    return {leaves.tree.graph, at_nodes.labels, leaves.candidates, above,
+            names ? &*names : nullptr};
   }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(at_nodes.labels.size()); }
   bool is_one_vs_rest() const { return groups.size() == 1 && !groups.front().joint; }
@@ -227,7 +229,7 @@ NodeFit fit_nodes(const LevelPlan& plan, const std::vector<std::uint32_t>* rows,
 struct Fold {
   std::vector<std::uint32_t> held_out;
   WeightMatrix classifiers;
-  std::vector<bool> has_rows;
+  std::vector<bool> has_rows;  // empty: all
 };
 
 /// Whether each node has one of these rows.
@@ -296,9 +298,7 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   result.report.warnings.insert(result.report.warnings.begin(), plan.leaves.warnings.begin(),
                                 plan.leaves.warnings.end());
   add_to(result.report, plan, levels);
-  const std::vector<bool> all_have_rows(plan.num_nodes(), true);
-  result.predictor =
-      predictor_of(plan, fit.weights, all_have_rows, levels, plan.bias, tuner.tuned());
+  result.predictor = predictor_of(plan, fit.weights, {}, levels, plan.bias, tuner.tuned());
   return result;
 }
 
@@ -373,10 +373,9 @@ void set_groups(const LevelSvmOptions& options, LevelPlan& plan) {
 std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
   const LabelGraph& graph = *data.hierarchy;
   bool has_inner_labels = false;
-  for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
-    for (const LabelId label : (*data.labels)[i]) {
-      has_inner_labels = has_inner_labels || !graph.is_leaf(label);
-    }
+  for (std::size_t i = 0; i < data.labels->num_rows() && !has_inner_labels; ++i) {
+    has_inner_labels =
+        std::ranges::any_of((*data.labels)[i], [&](LabelId n) { return !graph.is_leaf(n); });
   }
   std::vector<LabelId> labels = named_labels(data, bias);
   if (!has_inner_labels) std::erase_if(labels, [&](LabelId n) { return !graph.is_leaf(n); });
@@ -410,9 +409,11 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                  .at_nodes = {},
                  .groups = {},
                  .names = {},
+                 .above = {},
                  .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
+  plan.above = ancestor_sets(plan.leaves.tree.graph, plan.leaves.candidates);
   if (options.match_names) plan.names = names_of_leaves(data, plan.leaves);
   set_groups(options, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());

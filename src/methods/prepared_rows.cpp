@@ -31,9 +31,7 @@ namespace {
 
 TfidfOptions tfidf_options(const PreprocessingOptions& options) {
   TfidfOptions tfidf = options;
-  if (tfidf.vectors != "none" && tfidf.encoder == nullptr) {
-    tfidf.encoder = std::make_shared<ProcessEncoder>(tfidf.vectors);
-  }
+  name_encoder(tfidf, {.num_threads = options.encoder_threads});
   if (options.stop_words_choice.empty()) return tfidf;
   for (std::string& word : stop_words_of_choice(options.stop_words_choice)) {
     tfidf.stop_words.push_back(std::move(word));

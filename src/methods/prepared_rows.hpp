@@ -52,6 +52,8 @@ struct PreprocessingOptions : TfidfOptions {
   KernelFeatures::Choice kernel_features = {};
   double kernel_gamma = 0;
   std::uint64_t seed = 0;  // of kernel features; not an option: that of the method's run
+  /// Of an encoder that option vectors names; 0: all. Not an option: those of the run.
+  int encoder_threads = 0;
   /// Whether columns that no row uses may be left out, where they are most of them.
   bool selects_columns = true;    // not an option: a matter of the method (preprocessing_for)
   RowWeightOptions weights = {};  // options of their own, because the model does not keep them

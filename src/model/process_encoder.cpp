@@ -203,4 +203,21 @@ std::vector<float> ProcessEncoder::encode(std::span<const std::string_view> text
   }
 }
 
+namespace {
+
+std::shared_ptr<TextEncoder> encoder_named(const std::string& name, const EncoderProcess& process) {
+  return std::make_shared<ProcessEncoder>(name, process.num_threads, process.interpreter);
+}
+
+}  // namespace
+
+void name_encoder(TfidfOptions& options, const EncoderProcess& process) {
+  if (options.vectors == "none" || options.encoder != nullptr) return;
+  options.encoder = encoder_named(options.vectors, process);
+}
+
+void name_encoder(Preprocessing::Vectors& vectors, const EncoderProcess& process) {
+  if (vectors.width() > 0) vectors.encoder = encoder_named(vectors.facts.name, process);
+}
+
 }  // namespace margrove

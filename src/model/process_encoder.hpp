@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "margrove/text_encoder.hpp"
+#include "margrove/tfidf.hpp"
 
 namespace margrove {
 
@@ -39,5 +40,17 @@ class ProcessEncoder final : public TextEncoder {
   std::unique_ptr<Process> process_;
   std::optional<Facts> facts_;
 };
+
+/// How networks run that options and models name.
+struct EncoderProcess {
+  int num_threads = 0;  // 0: all
+  std::string interpreter = "python3";
+};
+/// Gives the options an encoder for the network that option `vectors` names, unless that is none or
+/// they have an encoder.
+void name_encoder(TfidfOptions& options, const EncoderProcess& process = {});
+/// Gives the vectors of a model the encoder for the network whose name it keeps, if it has any,
+/// instead of the one that they have.
+void name_encoder(Preprocessing::Vectors& vectors, const EncoderProcess& process = {});
 
 }  // namespace margrove

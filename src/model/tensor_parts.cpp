@@ -178,7 +178,7 @@ void load_vectors(const TensorMap& tensors, const std::string& name,
   facts.digest = tensors.text(name + ".encoder_digest");
   facts.width = static_cast<std::uint32_t>(tensors.whole_number(name + ".vector_width", kWidest));
   vectors.share = tensors.number(name + ".vector_share");
-  vectors.encoder = std::make_shared<ProcessEncoder>(facts.name);
+  name_encoder(vectors);
 }
 
 void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {

@@ -109,6 +109,16 @@ def metadata(size: int) -> bytes:
     return struct.pack("<Q", len(header)) + header
 
 
+def array(size: int) -> bytes:
+    """An array of NumPy with a row for each of the six texts: ones of 16 bits."""
+    return numpy_file(f"(6, {size // 12})", b"\x00\x3c" * (size // 12 * 6))
+
+
+def numpy_file(shape: str, numbers: bytes = b"") -> bytes:
+    header = f"{{'descr': '<f2', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header)) + header + numbers
+
+
 def paths(separator: str) -> Callable[[int], Iterable[str]]:
     """Paths as deep as an id may be long, each below a root of its own."""
 
@@ -170,6 +180,7 @@ TAXONOMY_TRIPLE = (
 )
 
 TRAIN = ["train", "--quiet", "--method", "flat-svm", "--max-passes", "1"]
+VECTORS = ["--text", "--vector-file", "input"]
 TREE = ["train", "--quiet", "--method", "hsvm", "--max-passes", "1", "--unknown-labels", "drop"]
 STRUCTURED = ["train", "--quiet", "--method", "structured", "--max-passes", "1", "--model"]
 CHAIN = [*STRUCTURED, "chain"]
@@ -260,6 +271,11 @@ ENTRIES = [
     Entry("annif: subjects of one text",
           within("b\t<http://x/b>\na\t<http://x/a>", numbered(" <{k}>"), "\n"),
           [*TRAIN, "--text", *ROWS]),
+    Entry("vectors: wide rows", array, [*TRAIN, *VECTORS, "texts", "/dev/null"]),
+    Entry("vectors: a long header", lambda size: numpy_file("(" + "1," * (size // 2) + ")"),
+          [*TRAIN, *VECTORS, "texts", "/dev/null"], "the header has .* bytes"),
+    Entry("vectors: rows that are not there", lambda size: numpy_file("(6, 99999999)", bytes(size)),
+          [*TRAIN, *VECTORS, "texts", "/dev/null"], "but its numbers take"),
     Entry("conll: one sentence", repeated("a A\nb B\n"), [*CHAIN, *ROWS]),
     Entry("conll: sentences of a word", repeated("a A\n\nb B\n\n"), [*CHAIN, *ROWS]),
     Entry("conll: a tag for each word", numbered("a {k}\n\n"), [*CHAIN, *ROWS],

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       for (const std::string& each : found.names) {
         testing::check(!each.empty() && each.find('\n') == std::string::npos, "on one line");
       }
-      const Hierarchy labels = named_labels(found.labels, found);
+      const Hierarchy labels = flat_labels(found.labels, found);
       testing::check(labels.names == found.names, "labels have their names");
       testing::check(labels.other_names == found.other_names, "and their other names");
     });

@@ -204,3 +204,33 @@ def test_what_python_lacks_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))  # has no python3
     message = program("predict", model, unlabelled(tmp_path), code=3)
     assert "pip install 'margrove[vectors]'" in message
+
+
+def test_threads_of_the_program_are_those_of_the_encoder(
+    tmp_path: Path, rows: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, log = tmp_path / "bin", tmp_path / "log"
+    folder.mkdir()
+    script = folder / "python3"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {sys.executable} "$@"\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MARGROVE_VECTORS_CACHE", "")
+    texts = ("--text", "--vectors", encoder)
+    answers, models = [], []
+    for threads in (1, 3):
+        given = ("--threads", threads)
+        model = tmp_path / f"model-{threads}"
+        log.unlink(missing_ok=True)
+        program("train", "--method", "flat-svm", *texts, *given, rows, model)
+        program("tune", "--method", "flat-svm", *texts, *given, "--grid", "C=1,2", rows,
+                tmp_path / "tuned")  # fmt: skip
+        program("auto", *texts, *given, rows, tmp_path / "auto")
+        program("evaluate", *given, model, rows)
+        answers.append(program("predict", *given, model, unlabelled(tmp_path)))
+        models.append(model.read_bytes())
+        started = log.read_text().splitlines()
+        assert len(started) == 5
+        assert all(line.endswith(f"serve {encoder} --threads {threads}") for line in started)
+    assert answers[0] == answers[1]
+    assert models[0] == models[1]

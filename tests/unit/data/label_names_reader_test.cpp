@@ -93,7 +93,7 @@ TEST(LabelNamesReader, labels_without_a_hierarchy_are_those_of_rows_and_of_the_f
   const LabelCodec codec({"b", "a"});
   const LabelNames names = parse_label_names("c\tC\na\tA\tfirst\n", "f");
   require_known_names(codec, names, "rows");
-  const Hierarchy labels = named_labels(codec, names);
+  const Hierarchy labels = flat_labels(codec, names);
   EXPECT_TRUE(labels.is_flat);
   EXPECT_TRUE(labels.edges.empty());
   EXPECT_THAT(labels.codec.names(), ElementsAre("b", "a", "c"));

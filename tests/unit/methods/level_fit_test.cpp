@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
@@ -25,7 +24,7 @@ struct Problem {
   std::vector<std::vector<NodeId>> sets;
   std::vector<double> weights;  // empty: all 1
 
-  LevelNodes level_nodes() const { return {graph, nodes, leaves}; }
+  LevelNodes level_nodes() const { return {graph, nodes, leaves, above}; }
   std::size_t num_levels() const { return GraphLevels(graph).size(); }
   bool is_above(NodeId n, NodeId leaf) const { return std::ranges::binary_search(above[leaf], n); }
 };
@@ -78,25 +77,38 @@ LabelSets sets_of(const Problem& problem) {
 }
 
 /// Row i has feature i alone, whose weights are its scores.
-LevelWeights fit(const Problem& problem, bool with_offsets, int threads = 1) {
+struct ScoredRows {
+  CsrMatrix X;
+  WeightMatrix classifiers;
+  std::vector<std::uint32_t> all;
+
+  auto first(std::size_t count) const { return std::span(all).first(count); }
+  auto after(std::size_t count) const { return std::span(all).subspan(count); }
+};
+
+ScoredRows rows_of(const Problem& problem) {
   const auto rows = static_cast<std::uint32_t>(problem.scores.size());
-  const auto nodes = static_cast<std::uint32_t>(problem.nodes.size());
   std::vector<float> values;
-  CsrMatrix X(rows);
+  ScoredRows scored{.X = CsrMatrix(rows), .classifiers = {}, .all = {}};
   for (std::uint32_t i = 0; i < rows; ++i) {
     values.insert(values.end(), problem.scores[i].begin(), problem.scores[i].end());
-    X.append_row(std::vector<FeatureId>{i}, std::vector<float>{1});
+    scored.X.append_row(std::vector<FeatureId>{i}, std::vector<float>{1});
+    scored.all.push_back(i);
   }
+  const auto nodes = static_cast<std::uint32_t>(problem.nodes.size());
+  scored.classifiers = WeightMatrix::dense(rows, nodes, values);
+  return scored;
+}
+
+LevelWeights fit(const Problem& problem, bool with_offsets, int threads = 1) {
+  const ScoredRows rows = rows_of(problem);
+  const LabelSets sets = sets_of(problem);
+  const std::size_t half = rows.all.size() / 2;
   Executor executor(threads);
   RunControl control;
-  const LabelSets sets = sets_of(problem);
   HeldOutLevels levels(problem.level_nodes(), sets, problem.weights);
-  std::vector<std::uint32_t> all(rows);
-  std::iota(all.begin(), all.end(), 0U);
-  const auto half = std::span(all).first(rows / 2);
-  const WeightMatrix classifiers = WeightMatrix::dense(rows, nodes, values);
-  levels.add(X, half, classifiers, {}, executor);
-  levels.add(X, std::span(all).subspan(rows / 2), classifiers, {}, executor);
+  levels.add(rows.X, rows.first(half), rows.classifiers, {}, executor);
+  levels.add(rows.X, rows.after(half), rows.classifiers, {}, executor);
   const LevelFit found = levels.fit(with_offsets, executor, control);
   EXPECT_TRUE(found.absent.empty());
   EXPECT_EQ(found.name, 0);
@@ -273,7 +285,9 @@ struct NamedProblem {
   std::vector<std::vector<bool>> has_rows;  // of each fold
   std::size_t fold_size = 0;
 
-  LevelNodes level_nodes() const { return {problem.graph, problem.nodes, problem.leaves, &names}; }
+  LevelNodes level_nodes() const {
+    return {problem.graph, problem.nodes, problem.leaves, problem.above, &names};
+  }
 };
 
 NamedProblem with_names(std::size_t most_leaves, double likeness) {
@@ -300,23 +314,15 @@ NamedProblem with_names(std::size_t most_leaves, double likeness) {
 }
 
 LevelFit fit(const NamedProblem& named, int threads = 1) {
-  const Problem& problem = named.problem;
-  const auto rows = static_cast<std::uint32_t>(problem.scores.size());
-  std::vector<float> values;
-  CsrMatrix X(rows);
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    values.insert(values.end(), problem.scores[i].begin(), problem.scores[i].end());
-    X.append_row(std::vector<FeatureId>{i}, std::vector<float>{1});
-  }
-  const WeightMatrix classifiers = WeightMatrix::dense(rows, 6, values);
+  const ScoredRows rows = rows_of(named.problem);
+  const LabelSets sets = sets_of(named.problem);
+  const std::size_t first = named.fold_size;
   Executor executor(threads);
   RunControl control;
-  const LabelSets sets = sets_of(problem);
   HeldOutLevels levels(named.level_nodes(), sets, {});
-  std::vector<std::uint32_t> all(rows);
-  std::iota(all.begin(), all.end(), 0U);
-  levels.add(X, std::span(all).first(named.fold_size), classifiers, named.has_rows[0], executor);
-  levels.add(X, std::span(all).subspan(named.fold_size), classifiers, named.has_rows[1], executor);
+  // All nodes have rows in the first fold.
+  levels.add(rows.X, rows.first(first), rows.classifiers, {}, executor);
+  levels.add(rows.X, rows.after(first), rows.classifiers, named.has_rows[1], executor);
   return levels.fit(true, executor, control);
 }
 
@@ -484,28 +490,6 @@ TEST(PathWeights, of_levels_without_weight_are_their_offsets) {
   const WeightMatrix U = path_weights_of(problem, ones, {{0, 0, 1}, {0, 3, 0}}, 2);
   EXPECT_EQ(U.num_nonzeros(), 6 + 1);  // of the leaves, and one offset
   EXPECT_EQ(U.at(1, 5), 1.5F);
-}
-
-// Levels ------------------------------------------------------------------------------------------
-
-TEST(GraphLevels, are_depths_of_inner_nodes_and_one_for_all_leaves) {
-  const Problem problem = on_dag();
-  const GraphLevels levels(problem.graph);
-  std::vector<std::uint32_t> found;
-  for (NodeId n = 0; n < 8; ++n) found.push_back(levels.of(n));
-  EXPECT_THAT(found, ElementsAre(0, 0, 0, 2, 2, 1, 2, 2));
-  EXPECT_EQ(levels.size(), 3U);
-  std::vector<LabelEdge> edges;
-  for (NodeId n = 0; n < 99; ++n) edges.push_back({n, n + 1});
-  const LabelGraph chain = LabelGraph::build(100, edges);
-  const GraphLevels of_chain(chain);
-  EXPECT_EQ(of_chain.size(), GraphLevels::kMost);
-  EXPECT_EQ(of_chain.of(61), 61U);
-  EXPECT_EQ(of_chain.of(98), 62U) << "shared with all deeper inner nodes";
-  EXPECT_EQ(of_chain.of(99), 63U);
-  const LabelGraph flat = LabelGraph::build(3, {});
-  EXPECT_EQ(GraphLevels(flat).size(), 1U);
-  EXPECT_EQ(GraphLevels(flat).of(2), 0U);
 }
 
 }  // namespace

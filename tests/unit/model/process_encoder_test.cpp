@@ -93,5 +93,29 @@ TEST_F(ProcessEncoderTest, a_process_that_has_ended_is_started_again) {
   }
 }
 
+TEST_F(ProcessEncoderTest, names_of_options_and_models_have_encoders) {
+  const EncoderProcess process{2, script(concat(kHello, "\necho \"$@\" > \"$0.arguments\""))};
+  TfidfOptions options;
+  name_encoder(options, process);
+  EXPECT_EQ(options.encoder, nullptr) << "none";
+  options.vectors = "tiny";
+  name_encoder(options, process);
+  const std::shared_ptr<TextEncoder> given = options.encoder;
+  name_encoder(options, process);
+  EXPECT_EQ(options.encoder, given);
+  EXPECT_EQ(given->facts(nullptr).name, "tiny");
+
+  Preprocessing::Vectors vectors;
+  name_encoder(vectors, process);
+  EXPECT_EQ(vectors.encoder, nullptr) << "the model has none";
+  vectors.facts = {"kept", "d1", 2};
+  vectors.encoder = given;
+  name_encoder(vectors, process);
+  EXPECT_NE(vectors.encoder, given);
+  EXPECT_THROW(vectors.encoder->encode(kTexts, nullptr), InvalidInput) << "the process ends";
+  EXPECT_EQ(read_bytes(folder_ / "interpreter.arguments"),
+            "-m margrove.vectors serve kept --threads 2\n");
+}
+
 }  // namespace
 }  // namespace margrove
