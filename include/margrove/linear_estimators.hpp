@@ -40,14 +40,17 @@ auto decision_fields() {
             "limit evenly"),
   };
 }
+/// `when`: how the text begins, which says with what options the names count.
 template <class Options>
-auto match_names_field() {
-  return std::tuple{field(
-      "match_names", &Options::match_names,
-      "rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of "
-      "a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of "
-      "OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; "
-      "labels with names and without rows can be answered, too")};
+auto match_names_field(std::string_view when) {
+  return std::tuple{
+      field("match_names", &Options::match_names,
+            concat(when,
+                   "the similarity of a text to the names of a label (of --label-names, names and "
+                   "alternative names of SKOS, names and synonyms of OBO; or the label itself, "
+                   "where none has a name and at least half of them are words) adds to its "
+                   "score, with a weight fitted by a cross-validation in decision_folds; labels "
+                   "with names and without rows can be answered, too"))};
 }
 }  // namespace detail
 
@@ -56,15 +59,16 @@ auto match_names_field() {
 namespace detail {
 template <class Options>
 auto one_vs_rest_fields() {
-  return std::tuple_cat(detail::common_fields<Options>(), detail::decision_fields<Options>(),
-                        std::tuple{
-                            field("tolerance", &Options::tolerance, positive,
-                                  "relative duality gap at which training stops"),
-                            field("max_passes", &Options::max_passes, at_least(1),
-                                  "maximum number of passes over the rows"),
-                        },
-                        detail::match_names_field<Options>(),
-                        detail::partial_labels_field<Options>());
+  return std::tuple_cat(
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
+      std::tuple{
+          field("tolerance", &Options::tolerance, positive,
+                "relative duality gap at which training stops"),
+          field("max_passes", &Options::max_passes, at_least(1),
+                "maximum number of passes over the rows"),
+      },
+      detail::match_names_field<Options>("rows of texts, without crammer-singer in flat-svm: "),
+      detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -184,7 +188,7 @@ struct LevelSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
-  bool match_names = false;
+  AutoSwitch match_names = AutoSwitch::automatic;
   PointLossKind loss = PointLossKind::squared_hinge;
   MulticlassKind multiclass = MulticlassKind::automatic;
   static auto fields() {
@@ -197,7 +201,8 @@ struct LevelSvmOptions {
             field("max_passes", &Options::max_passes, at_least(1),
                   "maximum number of passes over the rows for a node"),
         },
-        detail::match_names_field<Options>(),
+        detail::match_names_field<Options>(
+            "rows of texts; auto: where labels have names and bias is not 0: "),
         std::tuple{
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "ovr: loss of each row's margin; crammer-singer has the hinge"),
