@@ -202,7 +202,7 @@ struct LevelSvmOptions {
                   "maximum number of passes over the rows for a node"),
         },
         detail::match_names_field<Options>(
-            "rows of texts; auto: where labels have names and bias is not 0: "),
+            "rows of texts (auto: where labels have names and bias is not 0; false: never): "),
         std::tuple{
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "ovr: loss of each row's margin; crammer-singer has the hinge"),
