@@ -77,13 +77,6 @@ std::string_view name_of(E value) {
   return {};
 }
 
-/// A switch that is on by default where it can be.
-enum class AutoSwitch { automatic, on, off };
-template <>
-inline constexpr auto kEnumNames<AutoSwitch> =
-    std::array{EnumName{AutoSwitch::automatic, "auto"}, EnumName{AutoSwitch::on, "true"},
-               EnumName{AutoSwitch::off, "false"}};
-
 namespace detail {
 struct AnyText {};
 /// A type of option with a text of its own, such as the rule of the node weights: parse() throws
@@ -193,7 +186,7 @@ Value parse_value(std::string_view option, std::string_view text, const Constrai
 /// The text of OptionInfo::type.
 template <class Value>
 constexpr std::string_view option_type(bool has_choices) {
-  if (std::is_same_v<Value, bool> || std::is_same_v<Value, AutoSwitch>) return "switch";
+  if (std::is_same_v<Value, bool>) return "switch";
   if (std::is_integral_v<Value>) return "integer";
   if (std::is_floating_point_v<Value>) return "number";
   return has_choices && !detail::TextOption<Value> ? "choice" : "text";

@@ -385,8 +385,7 @@ std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
 }
 
 bool matches_names(const LevelSvmOptions& options, const TrainingSet& data, double bias) {
-  if (options.match_names != AutoSwitch::automatic) return options.match_names == AutoSwitch::on;
-  return obstacle_of_names(data, bias).empty();
+  return options.match_names.value.value_or(obstacle_of_names(data, bias).empty());
 }
 
 WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
@@ -417,7 +416,7 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                  .at_nodes = {},
                  .groups = {},
                  .names = {},
-                 .requires_names = options.match_names == AutoSwitch::on,
+                 .requires_names = options.match_names.value.value_or(false),
                  .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);

@@ -7,15 +7,35 @@
 #include <limits>
 #include <utility>
 
+#include "base/automatic_number.hpp"
 #include "data/csr_operations.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "data/label_words.hpp"
 #include "data/record_features.hpp"
 #include "data/text_views.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "model/answer_metrics.hpp"
 
 namespace margrove {
+
+namespace detail {
+
+MatchNames MatchNames::parse(std::string_view text) {
+  if (text == kAutomatic) return {};
+  if (text != "true" && text != "false") {
+    fail_choice("match_names", text, {std::string(kAutomatic), "true", "false"});
+  }
+  return text == "true";
+}
+
+std::string MatchNames::to_text() const {
+  if (!value) return std::string(kAutomatic);
+  return *value ? "true" : "false";
+}
+
+}  // namespace detail
+
 namespace {
 
 /// All names of each label as one text, which is empty where it has none: in measurements better

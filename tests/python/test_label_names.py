@@ -41,7 +41,7 @@ def test_level_svc_matches_names_by_default(tmp_path: Path) -> None:
     assert np.array_equal(default.decision_function(TEXTS), named.decision_function(TEXTS))
     for given in (default, named, LevelSVC(hierarchy=path, match_names=False).fit(TEXTS, LABELS)):
         given.save(tmp_path / "model")
-        assert LevelSVC.load(tmp_path / "model").match_names is given.match_names
+        assert LevelSVC.load(tmp_path / "model").match_names == given.match_names
     rows = [[float(i % 5), 1.0] for i in range(36)]
     of_numbers = LevelSVC(hierarchy=path).fit(rows, LABELS)
     without = LevelSVC(hierarchy=path, match_names=False).fit(rows, LABELS)
