@@ -302,7 +302,8 @@ def declaration(option: tuple[str, str, str, str, str]) -> str:
     if kind == "integer":
         return f"{name}: int = {int(default)}"
     if kind == "switch":
-        return f"{name}: bool = {default == 'true'}"
+        is_auto = default == "auto"
+        return f'{name}: bool | str = "auto"' if is_auto else f"{name}: bool = {default == 'true'}"
     if name.endswith("_ngrams"):  # also in the form of scikit-learn
         return f'{name}: str | tuple[int, int] = "{default}"'
     if name in AUTOMATIC_NUMBERS:

@@ -4,10 +4,13 @@
 // Beside the options, kMethod is the name of each in the program and in the registry.
 
 #include <array>
+#include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "margrove/api.hpp"
@@ -40,14 +43,39 @@ auto decision_fields() {
             "limit evenly"),
   };
 }
+/// Whether names of labels count: always, never, or by default (`auto`) where they can.
+struct MatchNames {
+  std::optional<bool> value;
+
+  MatchNames() = default;
+  /// Only of a bool, to which texts, such as "auto", would convert.
+  template <std::same_as<bool> Bool>
+  MatchNames(Bool always) : value(always) {}  // NOLINT(google-explicit-constructor)
+  /// Throws InvalidOption unless the text is `auto`, `true` or `false`.
+  static MatchNames parse(std::string_view text);
+  std::string to_text() const;
+};
+template <>
+constexpr std::string_view option_type<MatchNames>(bool /*has_choices*/) {
+  return "switch";
+}
+
+/// `when`: how the text begins, which says with what options the names count.
 template <class Options>
-auto match_names_field() {
-  return std::tuple{field(
-      "match_names", &Options::match_names,
-      "rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of "
-      "a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of "
-      "OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; "
-      "labels with names and without rows can be answered, too")};
+auto match_names_field(std::string_view when) {
+  std::string help =
+      concat(when,
+             "the similarity of a text to the names of a label (of --label-names, names and "
+             "alternative names of SKOS, names and synonyms of OBO; or the label itself, where "
+             "none has a name and at least half of them are words) adds to its score, with a "
+             "weight fitted by a cross-validation in decision_folds; labels with names and without "
+             "rows can be answered, too");
+  if constexpr (requires { Options().match_names.value; }) {
+    return std::tuple{Field<Options, MatchNames, Choices>{
+        "match_names", &Options::match_names, {{"auto", "true", "false"}}, std::move(help)}};
+  } else {
+    return std::tuple{field("match_names", &Options::match_names, std::move(help))};
+  }
 }
 }  // namespace detail
 
@@ -56,15 +84,16 @@ auto match_names_field() {
 namespace detail {
 template <class Options>
 auto one_vs_rest_fields() {
-  return std::tuple_cat(detail::common_fields<Options>(), detail::decision_fields<Options>(),
-                        std::tuple{
-                            field("tolerance", &Options::tolerance, positive,
-                                  "relative duality gap at which training stops"),
-                            field("max_passes", &Options::max_passes, at_least(1),
-                                  "maximum number of passes over the rows"),
-                        },
-                        detail::match_names_field<Options>(),
-                        detail::partial_labels_field<Options>());
+  return std::tuple_cat(
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
+      std::tuple{
+          field("tolerance", &Options::tolerance, positive,
+                "relative duality gap at which training stops"),
+          field("max_passes", &Options::max_passes, at_least(1),
+                "maximum number of passes over the rows"),
+      },
+      detail::match_names_field<Options>("rows of texts, without crammer-singer in flat-svm: "),
+      detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -184,7 +213,7 @@ struct LevelSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
-  bool match_names = false;
+  detail::MatchNames match_names = {};  // or a bool
   PointLossKind loss = PointLossKind::squared_hinge;
   MulticlassKind multiclass = MulticlassKind::automatic;
   static auto fields() {
@@ -197,7 +226,8 @@ struct LevelSvmOptions {
             field("max_passes", &Options::max_passes, at_least(1),
                   "maximum number of passes over the rows for a node"),
         },
-        detail::match_names_field<Options>(),
+        detail::match_names_field<Options>(
+            "rows of texts (auto: where labels have names and bias is not 0; false: never): "),
         std::tuple{
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "ovr: loss of each row's margin; crammer-singer has the hinge"),

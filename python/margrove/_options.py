@@ -29,7 +29,7 @@ def option_value(text: str, default: Any) -> Any:
     if default is None:
         return text or None
     if default == "auto":
-        return _number_or_text(text)
+        return {"true": True, "false": False}.get(text, _number_or_text(text))
     return type(default)(text)
 
 

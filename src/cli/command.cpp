@@ -156,7 +156,7 @@ void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
     const bool is_switch = info.type == "switch";
     CLI::Option* option = is_switch ? app.add_flag(name, info.help)
                                     : app.add_option(name, info.help)->type_name(type_name(info));
-    if (!is_switch || info.default_value == "true") option->default_str(info.default_value);
+    if (!is_switch || info.default_value != "false") option->default_str(info.default_value);
     option->group(group);
     slots_.push_back({info.name, option});
   }

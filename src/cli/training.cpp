@@ -342,7 +342,7 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
     refuse_options_of_rows("method " + method_->name, structured_file_format(run->options()));
   }
   const OptionTable& options = run->options();
-  const bool matches_names = options.has("match_names") && options.get("match_names") == "true";
+  const bool matches_names = options.has("match_names") && options.get("match_names") != "false";
   if (matches_names || has_option(grid(), "match_names")) read_other_names();
   require_empty_sets(*method_, options, unlabelled());
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "data/label_words.hpp"
 #include "data/row_formats.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/options.hpp"
@@ -61,7 +62,7 @@ const std::vector<Registered>& registry() {
       {{"flat-lr", {}, {names}}, none},
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
       {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
-      {{"level-svm", squared, {names}}, of_hierarchies},
+      {{"level-svm", squared, {}}, of_hierarchies},
       {{"hr-svm", squared, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
@@ -118,17 +119,23 @@ bool has_texts(const Examples& raw) {
   return info_of(raw.kind).are_texts || !raw.selection.text.empty();
 }
 
-bool has_names(const Hierarchy& hierarchy) {
+bool has_names(const Examples& raw, const Hierarchy* hierarchy) {
   const auto is_given = [](const std::string& name) { return !name.empty(); };
-  return std::ranges::any_of(hierarchy.names, is_given) ||
-         std::ranges::any_of(hierarchy.other_names, is_given);
+  if (hierarchy != nullptr && (std::ranges::any_of(hierarchy->names, is_given) ||
+                               std::ranges::any_of(hierarchy->other_names, is_given))) {
+    return true;
+  }
+  const LabelCodec& codec = hierarchy != nullptr ? hierarchy->codec : raw.codec;
+  const bool has_paths = raw.selection.has_paths();
+  return std::ranges::any_of(names_in_ids(codec, has_paths ? &raw.selection.separator : nullptr),
+                             is_given);
 }
 
 }  // namespace
 
 DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy) {
   DataFacts facts;
-  facts.has_names = hierarchy != nullptr && has_names(*hierarchy) && has_texts(raw);
+  facts.has_names = has_texts(raw) && has_names(raw, hierarchy);
   facts.num_rows = raw.num_rows();
   facts.unlabelled = raw.labels.unlabelled();
   facts.has_several_labels = facts.unlabelled == LabelSets::Unlabelled::keep;

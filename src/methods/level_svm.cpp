@@ -42,6 +42,7 @@ struct LevelPlan {
   OccurringLabels at_nodes;           // the nodes at or above the leaves of each row
   std::vector<NodeGroup> groups;      // in the order in which they are trained
   std::optional<WeightMatrix> names;  // of the candidates, where names of labels count
+  bool requires_names;                // by the option, so that they ought to say something
   NodeLists above;                    // of the candidates: A(l)
   std::uint32_t num_known_labels;
 
@@ -256,7 +257,7 @@ std::unique_ptr<LinearPredictor> predictor_of(const LevelPlan& plan,
 void add_to(FitReport& report, const LevelPlan& plan, const LevelFit& fit) {
   if (!plan.names) return;
   report.name_weight = fit.name;
-  if (fit.name == 0) report.warnings.emplace_back(kNamesSayNothing);
+  if (fit.name == 0 && plan.requires_names) report.warnings.emplace_back(kNamesSayNothing);
   report.unseen_score = fit.levels.offsets.back() - fit.absent.back();
 }
 
@@ -382,6 +383,10 @@ std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
   return labels;
 }
 
+bool matches_names(const LevelSvmOptions& options, const TrainingSet& data, double bias) {
+  return options.match_names.value.value_or(obstacle_of_names(data, bias).empty());
+}
+
 WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
   std::vector<LabelId> labels;
   for (const NodeId leaf : leaves.candidates) labels.push_back(leaves.tree.label_of_node[leaf]);
@@ -397,7 +402,8 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
       is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
   TrainingSet answered = data;
   std::vector<LabelId> by_name;
-  if (options.match_names) by_name = answerable_by_name(data, bias);
+  const bool has_names = matches_names(options, data, bias);
+  if (has_names) by_name = answerable_by_name(data, bias);
   answered.expected_labels = by_name;  // other labels without rows have no score
   LeafSets leaves = without_common_roots(leaf_sets(answered));
   LevelPlan plan{.solver = one_vs_rest_options(options, options.loss),
@@ -409,12 +415,13 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                  .at_nodes = {},
                  .groups = {},
                  .names = {},
+                 .requires_names = options.match_names.value.value_or(false),
                  .above = {},
                  .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
   plan.above = ancestor_sets(plan.leaves.tree.graph, plan.leaves.candidates);
-  if (options.match_names) plan.names = names_of_leaves(data, plan.leaves);
+  if (has_names) plan.names = names_of_leaves(data, plan.leaves);
   set_groups(options, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());
   if (plan.is_one_vs_rest()) {

@@ -7,50 +7,89 @@
 #include <limits>
 #include <utility>
 
+#include "base/automatic_number.hpp"
 #include "data/csr_operations.hpp"
+#include "data/hierarchy_edges.hpp"
+#include "data/label_words.hpp"
+#include "data/record_features.hpp"
 #include "data/text_views.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "model/answer_metrics.hpp"
 
 namespace margrove {
+
+namespace detail {
+
+MatchNames MatchNames::parse(std::string_view text) {
+  if (text == kAutomatic) return {};
+  if (text != "true" && text != "false") {
+    fail_choice("match_names", text, {std::string(kAutomatic), "true", "false"});
+  }
+  return text == "true";
+}
+
+std::string MatchNames::to_text() const {
+  if (!value) return std::string(kAutomatic);
+  return *value ? "true" : "false";
+}
+
+}  // namespace detail
+
 namespace {
 
-/// All names of a label as one text: in measurements better than a vector for each kind of name.
-std::string names_of(const TrainingSet& data, LabelId label) {
-  std::string text = data.label_names.empty() ? std::string() : data.label_names[label];
-  if (!data.other_names.empty() && !data.other_names[label].empty()) {
-    if (!text.empty()) text += '\n';
-    text += data.other_names[label];
+/// All names of each label as one text, which is empty where it has none: in measurements better
+/// than a vector for each kind of name. Where no label has a name, those that their ids hold.
+std::vector<std::string> names_of_labels(const TrainingSet& data) {
+  std::vector<std::string> names(data.label_names.begin(), data.label_names.end());
+  names.resize(data.codec->size());
+  for (LabelId label = 0; label < data.other_names.size(); ++label) {
+    if (!data.other_names[label].empty()) add_line(names[label], data.other_names[label]);
   }
-  return text;
+  if (std::ranges::any_of(names, [](const std::string& name) { return !name.empty(); })) {
+    return names;
+  }
+  const RecordSelection* selection = data.records ? &data.records->selection : nullptr;
+  const bool has_paths = selection != nullptr && selection->has_paths();
+  return names_in_ids(*data.codec, has_paths ? &selection->separator : nullptr);
 }
 
 }  // namespace
 
+std::string obstacle_of_names(const TrainingSet& data, double bias) {
+  if (data.kernel_features != nullptr) {
+    return "option match_names is given, but the columns are kernel features (option "
+           "kernel_features), not terms";
+  }
+  if (data.texts == nullptr) {
+    return "option match_names is given, but rows are not texts (option text, or a text column)";
+  }
+  if (std::ranges::all_of(names_of_labels(data), &std::string::empty)) {
+    return "option match_names is given, but the labels have no names; give a hierarchy file in "
+           "SKOS or OBO, or names of labels (--label-names FILE, in Python Hierarchy.with_names)";
+  }
+  if (bias == 0) {
+    return "option match_names is given, but bias is 0, so that labels without rows have no score "
+           "of their own";
+  }
+  return {};
+}
+
 std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
-  require<InvalidOption>(data.kernel_features == nullptr,
-                         "option match_names is given, but the columns are kernel features "
-                         "(option kernel_features), not terms");
-  require<InvalidOption>(data.texts != nullptr,
-                         "option match_names is given, but rows are not texts (option text, or a "
-                         "text column)");
-  require<InvalidOption>(!data.label_names.empty() || !data.other_names.empty(),
-                         "option match_names is given, but the labels have no names; give a "
-                         "hierarchy file in SKOS or OBO, or names of labels (--label-names FILE, "
-                         "in Python Hierarchy.with_names)");
-  require<InvalidOption>(bias > 0,
-                         "option match_names is given, but bias is 0, so that labels without rows "
-                         "have no score of their own");
+  const std::string obstacle = obstacle_of_names(data, bias);
+  require<InvalidOption>(obstacle.empty(), obstacle);
+  const std::vector<std::string> names = names_of_labels(data);
   std::vector<LabelId> named;
-  for (LabelId label = 0; label < data.codec->size(); ++label) {
-    if (!names_of(data, label).empty()) named.push_back(label);
+  for (LabelId label = 0; label < names.size(); ++label) {
+    if (!names[label].empty()) named.push_back(label);
   }
   return named;
 }
 
 WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels) {
+  const std::vector<std::string> names = names_of_labels(data);
   std::vector<std::string> texts;
-  for (const LabelId label : labels) texts.push_back(names_of(data, label));
+  for (const LabelId label : labels) texts.push_back(names[label]);
   // Records have further columns between the terms and the vectors of texts.
   CsrMatrix rows = data.records == nullptr ? weigh_texts(*data.texts, views_of(texts))
                                            : weigh_terms(*data.texts, views_of(texts), nullptr);

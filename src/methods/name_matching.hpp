@@ -33,11 +33,12 @@ struct NameMatch {
 /// The warning where w is 0.
 inline constexpr std::string_view kNamesSayNothing =
     "the names of labels say nothing about the labels of held-out rows, so that match_names "
-    "changes "
-    "nothing";
+    "changes nothing";
 
-/// The labels that have names, ascending. Throws InvalidOption naming match_names where rows are
-/// not texts or no label has a name, and where `bias` is 0.
+/// Why names cannot count, as an error of the option match_names; empty if they can. They cannot
+/// where rows are not texts or no label has a name, and where `bias` is 0.
+std::string obstacle_of_names(const TrainingSet& data, double bias);
+/// The labels that have names, ascending. Throws InvalidOption with obstacle_of_names().
 std::vector<LabelId> named_labels(const TrainingSet& data, double bias);
 /// The names of labels as rows are made of texts: a row per term, a column for each of `labels`.
 WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels);

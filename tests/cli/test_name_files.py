@@ -67,6 +67,56 @@ class LabelNames(CliTest):
         self.assert_fails(2, "method nhsvm needs a hierarchy", "train", "--method", "nhsvm",
                           "--text", "--label-names", "names.tsv", "rows.tsv", "other")  # fmt: skip
 
+    def test_level_svm_matches_them_by_default(self) -> None:
+        level = ("train", "--quiet", "--method", "level-svm", "--text", "--hierarchy", "tree")
+        given = ("--label-names", "names.tsv", "rows.tsv", "model")
+        answers = []
+        for switch in ("--match-names", "--match-names=auto", None):
+            out, _ = self.run_program(*level, *([switch] if switch else []), *given)
+            self.assertRegex(out, r"name_weight\t[1-9]")
+            answers.append(self.run_program("predict", "--scores", "--top", "5", "model",
+                                            "new.tsv")[0])  # fmt: skip
+        self.assertEqual(self.shown("id"), ["x:4", "x:0"])
+        self.assertEqual(len(set(answers)), 1)
+        out, _ = self.run_program(*level, "--match-names=false", *given)
+        self.assertNotIn("name_weight", out)
+        self.assertNotEqual(self.shown("id"), ["x:4", "x:0"])
+        self.assert_fails(2, "option match-names is 'maybe', but must be one of auto, true, false",
+                          *level, "--match-names=maybe", *given)  # fmt: skip
+
+    def test_by_default_level_svm_takes_rows_without_names_or_texts(self) -> None:
+        self.write(
+            "numbers", "".join(f"x:{k % 4} {k % 4 + 1}:1 {k % 5 + 5}:1\n" for k in range(20))
+        )
+        level = ("train", "--quiet", "--method", "level-svm")
+        for given in (
+            ("--hierarchy", "tree", "--label-names", "names.tsv", "numbers"),
+            ("--hierarchy", "tree", "--text", "rows.tsv"),
+            ("--hierarchy", "tree.obo", "--text", "--bias", "0", "rows.tsv"),
+        ):
+            scores = []
+            for switch in ((), ("--match-names=false",)):
+                out, _ = self.run_program(*level, *switch, *given, "model")
+                self.assertNotIn("name_weight", out)
+                scores.append(self.run_program("predict", "--scores", "--top", "5", "model",
+                                               given[-1])[0])  # fmt: skip
+            self.assertEqual(*scores)
+
+    def test_labels_that_are_words_are_their_own_names(self) -> None:
+        self.write("tree", "".join(f"all_animals all_{name}\n" for name in ANIMALS))
+        rows = self.read("rows.tsv").decode()
+        for k, name in enumerate(ANIMALS):
+            rows = rows.replace(f"x:{k}\t", f"all_{name}\t")
+        self.write("words.tsv", rows)
+        self.write("new.tsv", "all_beetles\tbeetles\n")
+        self.write("more.tsv", rows.replace("insects", "beetles"))
+        given = ("--method", "level-svm", "--text", "--hierarchy", "tree", "more.tsv", "model")
+        out, _ = self.run_program("train", "--quiet", *given)
+        self.assertRegex(out, r"name_weight\t[1-9]")
+        self.assertEqual(self.shown("id"), ["all_beetles"])
+        flat = (*self.MATCHING, "words.tsv", "model")
+        self.assertRegex(self.run_program(*flat)[0], r"name_weight\t0.*[1-9]")
+
     def test_names_that_are_not_matched_are_those_of_answers(self) -> None:
         for method, *options in (("flat-svm",), ("nhsvm", "--hierarchy", "tree")):
             given = ["--method", method, "--text", "--label-names", "names.tsv", *options]

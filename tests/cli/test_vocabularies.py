@@ -136,6 +136,11 @@ class Vocabularies(CliTest):
         self.assertNotIn("http://example.org/shark", out)
 
     def test_level_svm_matches_names_in_shards_too(self) -> None:
+        for switches in (["--match-names"], []):
+            with self.subTest(switches):
+                self.check_shards_with_names(switches)
+
+    def check_shards_with_names(self, switches: list[str]) -> None:
         named = VOCABULARY + "x:shark a skos:Concept ; skos:broader x:fish ;\n"
         self.write("animals.ttl", named + '  skos:prefLabel "sharks"@en .\n')
         rows = BOOKS
@@ -148,7 +153,7 @@ class Vocabularies(CliTest):
             "level-svm",
             "--multiclass",
             "ovr",
-            "--match-names",
+            *switches,
             "--format",
             "annif",
         ]
@@ -156,10 +161,11 @@ class Vocabularies(CliTest):
         self.run_program("train", *given, "named.tsv", "model")
         out, _ = self.run_program("predict", "--top", "4", "model", "new.tsv")
         self.assertIn("http://example.org/shark", out)
-        self.run_program("plan-shards", *given, "--shards", "2", "named.tsv", "shards")
+        shards = f"shards{len(switches)}"
+        self.run_program("plan-shards", *given, "--shards", "2", "named.tsv", shards)
         for shard in ("0", "1"):
-            self.run_program("train-shard", "shards", shard)
-        self.run_program("merge-shards", "shards", "merged")
+            self.run_program("train-shard", shards, shard)
+        self.run_program("merge-shards", shards, "merged")
         self.assertEqual(
             *(pathlib.Path(self.path(name)).read_bytes() for name in ("model", "merged"))
         )

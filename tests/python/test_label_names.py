@@ -27,9 +27,36 @@ def test_a_label_without_rows_is_answered_by_its_names(estimator: Any, tmp_path:
     model = estimator(hierarchy=path, match_names=True).fit(TEXTS, LABELS)
     assert model.report_["name_weight"] > 0
     assert list(model.predict(["insects", "small dogs"])) == ["x:4", "x:0"]
-    plain = estimator(hierarchy=path).fit(TEXTS, LABELS)
+    plain = estimator(hierarchy=path, match_names=False).fit(TEXTS, LABELS)
     assert plain.predict(["insects"])[0] != "x:4"
     assert "name_weight" not in plain.report_
+
+
+def test_level_svc_matches_names_by_default(tmp_path: Path) -> None:
+    path = tmp_path / "animals.ttl"
+    path.write_text(VOCABULARY)
+    default = LevelSVC(hierarchy=path).fit(TEXTS, LABELS)
+    named = LevelSVC(hierarchy=path, match_names=True).fit(TEXTS, LABELS)
+    assert default.report_["name_weight"] == named.report_["name_weight"] > 0
+    assert np.array_equal(default.decision_function(TEXTS), named.decision_function(TEXTS))
+    for given in (default, named, LevelSVC(hierarchy=path, match_names=False).fit(TEXTS, LABELS)):
+        given.save(tmp_path / "model")
+        assert LevelSVC.load(tmp_path / "model").match_names == given.match_names
+    rows = [[float(i % 5), 1.0] for i in range(36)]
+    of_numbers = LevelSVC(hierarchy=path).fit(rows, LABELS)
+    without = LevelSVC(hierarchy=path, match_names=False).fit(rows, LABELS)
+    assert "name_weight" not in of_numbers.report_
+    assert np.array_equal(of_numbers.decision_function(rows), without.decision_function(rows))
+
+
+def test_labels_of_words_are_their_own_names() -> None:
+    labels = [ANIMALS[i % 4] for i in range(36)]
+    edges = [("vertebrates", animal) for animal in ANIMALS] + [("arthropods", "insects")]
+    model = LevelSVC(hierarchy=edges).fit(TEXTS, labels)
+    assert model.report_["name_weight"] > 0
+    assert list(model.predict(["insects", "small dogs"])) == ["insects", "dogs"]
+    flat = FlatSVC(match_names=True).fit(TEXTS, labels)
+    assert flat.report_["name_weight"] > 0
 
 
 def test_names_are_those_of_a_language_or_given(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ TEST(NameMatching, a_label_without_rows_is_answered_by_its_names) {
     EXPECT_TRUE(std::isfinite(model.report.unseen_score)) << method.name;
     EXPECT_EQ(answer(model, "chafers, insects"), "unseen") << method.name;
     EXPECT_EQ(answer(model, "small dogs in old houses"), "id0") << method.name;
-    const ModelParts without = trained(method, {}, 1);
+    const ModelParts without = trained(method, {{"match_names", "false"}}, 1);
     EXPECT_NE(answer(without, "chafers, insects"), "unseen") << method.name;
     EXPECT_TRUE(std::isnan(without.report.name_weight)) << method.name;
   }
@@ -194,6 +194,100 @@ TEST(NameMatching, level_svm_counts_names_as_a_level) {
   const ModelParts model = trained(level_svm(), {{"match_names", "true"}}, 1, wrong);
   EXPECT_EQ(model.report.name_weight, 0);
   EXPECT_THAT(model.report.warnings.back(), HasSubstr("match_names changes nothing"));
+}
+
+/// The scores of the texts.
+std::vector<float> scores_of(const ModelParts& model) {
+  const CsrMatrix X = model.preprocessing.apply(texts().documents);
+  std::vector<float> scores(X.num_rows() * model.labels.size());
+  model.rows().scores(X, 0, X.num_rows(), scores);
+  return scores;
+}
+
+TEST(NameMatching, level_svm_matches_names_by_default) {
+  const ModelParts model = trained(level_svm(), {}, 1, with_kinds());
+  const ModelParts named = trained(level_svm(), {{"match_names", "true"}}, 1, with_kinds());
+  EXPECT_EQ(scores_of(model), scores_of(named));
+  EXPECT_EQ(model.report.name_weight, named.report.name_weight);
+  const ModelParts without = trained(level_svm(), {{"match_names", "false"}}, 1, with_kinds());
+  EXPECT_TRUE(std::isnan(without.report.name_weight));
+  EXPECT_NE(scores_of(without), scores_of(named));
+}
+
+TEST(NameMatching, by_default_level_svm_takes_what_has_no_names_to_match) {
+  const OptionValues off{{"match_names", "false"}};
+  Hierarchy nameless = with_kinds();
+  nameless.names.clear();
+  nameless.other_names.clear();
+  const ModelParts model = trained(level_svm(), {}, 1, nameless);
+  EXPECT_TRUE(std::isnan(model.report.name_weight));
+  EXPECT_EQ(scores_of(model), scores_of(trained(level_svm(), off, 1, nameless)));
+  const ModelParts no_bias = trained(level_svm(), {{"bias", "0"}}, 1, with_kinds());
+  EXPECT_TRUE(std::isnan(no_bias.report.name_weight));
+  Hierarchy wrong = with_kinds();
+  std::rotate(wrong.names.begin(), wrong.names.begin() + 1, wrong.names.begin() + 6);
+  const ModelParts unhelped = trained(level_svm(), {}, 1, wrong);
+  EXPECT_EQ(unhelped.report.name_weight, 0);
+  EXPECT_TRUE(unhelped.report.warnings.empty()) << "nobody asked for names";
+}
+
+TEST(NameMatching, by_default_level_svm_takes_rows_of_numbers) {
+  const Hierarchy hierarchy = with_kinds();
+  Examples numbers = texts();
+  numbers.kind = RowKind::numbers;
+  for (std::size_t i = 0; i < numbers.documents.size(); ++i) {
+    numbers.X.append_row(std::vector<FeatureId>{static_cast<FeatureId>(i % 5)},
+                         std::vector<float>{1});
+  }
+  numbers.documents.clear();
+  const PreparedRows rows = prepare_rows(std::move(numbers), &hierarchy, {});
+  const auto scores = [&](const OptionValues& values) {
+    const Method method = level_svm();
+    const auto run = method.start();
+    set_options(run->options(), values);
+    Executor executor(1);
+    RunControl control;
+    const ModelParts model =
+        train_model(method, *run, rows.training_set(), rows.preprocessing, executor, control);
+    EXPECT_TRUE(std::isnan(model.report.name_weight));
+    std::vector<float> all(rows.X.view().num_rows() * model.labels.size());
+    model.rows().scores(rows.X, 0, rows.X.view().num_rows(), all);
+    return all;
+  };
+  EXPECT_EQ(scores({}), scores({{"match_names", "false"}}));
+}
+
+TEST(NameMatching, labels_of_words_are_their_own_names) {
+  Hierarchy own = with_kinds(), named = with_kinds();
+  own.codec = {};
+  for (const std::string& name : named.names) own.codec.add(name);
+  own.names.clear();
+  own.other_names.clear();
+  named.codec = own.codec;
+  named.other_names.clear();
+  Examples rows = texts();
+  rows.codec = {};
+  for (const std::string& animal : kAnimals) rows.codec.add(animal);
+  const ModelParts by_id = trained(level_svm(), {}, 1, own, rows);
+  const ModelParts by_name = trained(level_svm(), {}, 1, named, rows);
+  EXPECT_GT(by_id.report.name_weight, 0);
+  EXPECT_EQ(scores_of(by_id), scores_of(by_name));
+  EXPECT_TRUE(by_id.label_names.empty());
+}
+
+TEST(NameMatching, memory_of_names_is_planned_where_they_count) {
+  const Hierarchy hierarchy = with_kinds();
+  const PreparedRows rows = prepare_rows(texts(), &hierarchy, {});
+  const auto bytes = [&](const OptionValues& values) {
+    const Method method = level_svm();
+    const auto run = method.start();
+    set_options(run->options(), values);
+    RunControl control;
+    return plan_training(method, *run, rows.training_set(), Executor::serial(), control)
+        .memory.total();
+  };
+  EXPECT_EQ(bytes({}), bytes({{"match_names", "true"}}));
+  EXPECT_GT(bytes({}), bytes({{"match_names", "false"}}));
 }
 
 TEST(NameMatching, what_lacks_names_or_texts_is_refused) {
