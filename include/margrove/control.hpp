@@ -8,7 +8,9 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "margrove/api.hpp"
 #include "margrove/options.hpp"
@@ -103,6 +105,10 @@ class RunControl {
   double memory_limit() const {
     return memory_limit_ > 0 || parent_ == nullptr ? memory_limit_ : parent_->memory_limit();
   }
+  /// Keeps a sentence on what a limit left undone, for the warnings of the training that has this
+  /// control.
+  void note(std::string sentence);
+  std::vector<std::string> notes() const;
   static Clock clock_of(Time time) { return time == Time::cpu ? &cpu_seconds : &system_seconds; }
   bool counts_cpu_seconds() const { return clock_ == &cpu_seconds; }
   double seconds() const;
@@ -122,7 +128,8 @@ class RunControl {
   double memory_limit_ = 0;
   double start_ = clock_();
   std::atomic<Stop> stop_ = Stop::converged;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> notes_;
 };
 
 template <>

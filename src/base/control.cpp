@@ -34,6 +34,16 @@ double RunControl::seconds_left() const {
   return parent_ == nullptr ? own : std::min(own, parent_->seconds_left());
 }
 
+void RunControl::note(std::string sentence) {
+  const std::lock_guard lock(mutex_);
+  notes_.push_back(std::move(sentence));
+}
+
+std::vector<std::string> RunControl::notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
+}
+
 Stop RunControl::stop_reason() const { return stop_.load(std::memory_order_relaxed); }
 
 bool RunControl::check_clock() {

@@ -401,10 +401,11 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
   const auto score_fold = [&](const Split& split, RunControl& share) {
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
     end_if_interrupted(control);
+    if (predictor == nullptr) return;
     if (tuner.has_scores() && !control.proceed()) return;  // earlier folds must do
     tuner.add(*predictor, X, split.validation, executor);
   };
-  cross_validate(sets, options.folds, options.seed, control, score_fold);
+  cross_validate(sets, options.folds, options.seed, "the tuned decision", control, score_fold);
   return tuner.tuned();
 }
 

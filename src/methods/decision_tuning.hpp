@@ -29,7 +29,8 @@ struct HeldOutScores {
   bool at_least_one = false;  // whether every training row has a label
 };
 
-/// Trains on the given rows of X and returns a predictor of their labels.
+/// Trains on the given rows of X and returns a predictor of their labels, or null where a limit
+/// left none.
 using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows,
                                                             RunControl& control)>;
 

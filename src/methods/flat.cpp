@@ -209,7 +209,9 @@ class NamedTraining {
     match_names();
     const LabelSets& sets = plan_.occurring.sets;
     std::size_t fold = 0;
-    const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& /*share*/) {
+    const auto fit_part = [&](const std::vector<std::uint32_t>& rows,
+                              RunControl& /*share*/) -> std::unique_ptr<RowPredictor> {
+      if (fold == of_folds_.size()) return nullptr;  // the limit came before
       return predictor_of(std::exchange(of_folds_[fold++], {}), has_rows(rows), 0);
     };
     Decision decision = tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
@@ -249,7 +251,8 @@ class NamedTraining {
       if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
       held_out.add(X, split.validation, of_folds_.back(), has_rows(split.training), executor_);
     };
-    cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed, control_, score_fold);
+    cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed,
+                   "the weight of the names of labels", control_, score_fold);
     match_ = held_out.fit(executor_);
   }
 

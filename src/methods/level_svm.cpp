@@ -122,6 +122,16 @@ std::vector<NodeGroup> joint_groups(const LevelPlan& plan, const FlatSvmOptions&
   return groups;
 }
 
+/// Whether each level is trained jointly.
+std::vector<std::uint8_t> joint_levels(const LevelPlan& plan) {
+  const GraphLevels levels(plan.leaves.tree.graph);
+  std::vector<std::uint8_t> joint(levels.size(), 0);
+  for (const NodeGroup& group : plan.groups) {
+    if (group.joint) joint[levels.of(plan.at_nodes.labels[group.places.front()])] = 1;
+  }
+  return joint;
+}
+
 /// All nodes against the rest.
 std::vector<NodeGroup> one_vs_rest_group(const LevelPlan& plan) {
   std::vector<std::uint32_t> places(plan.num_nodes());
@@ -197,7 +207,11 @@ void add_to(FitReport& sum, const FitReport& group) {
   sum.stop = std::max(sum.stop, group.stop);
   // NaN, not 0, where a group has no objective because a limit ended it before.
   sum.relative_gap = sum.primal == 0 ? 0.0 : (sum.primal - sum.dual) / sum.primal;
-  sum.warnings.insert(sum.warnings.end(), group.warnings.begin(), group.warnings.end());
+  for (const std::string& warning : group.warnings) {
+    if (std::ranges::find(sum.warnings, warning) == sum.warnings.end()) {
+      sum.warnings.push_back(warning);
+    }
+  }
 }
 
 /// Trains on the given rows, or on all. The groups share a time limit evenly.
@@ -285,9 +299,16 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
     folds.push_back({split.validation, std::move(fit.weights), std::move(has_rows)});
   };
   if (sets.num_rows() >= 2) {
-    cross_validate(sets, plan.decision.folds, plan.decision.seed, control, score_fold);
+    const std::string_view result =
+        tuner.needs_scores() ? "the level weights and the decision" : "the level weights";
+    cross_validate(sets, plan.decision.folds, plan.decision.seed, result, control, score_fold);
   }
-  const LevelFit levels = scores.fit(plan.bias > 0, executor, control);
+  // The training on all rows gets half of the time left.
+  RunControl share(
+      control, [&](const Progress& progress) { return control.proceed(progress); },
+      control.seconds_left() / 2);
+  LevelFit levels = scores.fit(plan.bias > 0, executor, share);
+  levels.levels.joint = joint_levels(plan);
   for (Fold& fold : folds) {
     const WeightMatrix classifiers = std::exchange(fold.classifiers, {});
     tuner.add(*predictor_of(plan, classifiers, fold.has_rows, levels, 0, {}), X, fold.held_out,

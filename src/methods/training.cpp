@@ -7,6 +7,7 @@
 #include "base/out_of_time.hpp"
 #include "methods/convergence_curve.hpp"
 #include "methods/labelled_rows.hpp"
+#include "model/decision_options.hpp"
 #include "model/feature_name.hpp"
 #include "model/finite_scores.hpp"
 
@@ -19,6 +20,21 @@ void require_memory(const Plan& plan, const TrainingSet& data, double limit_giga
           plan.memory.to_text());
 }
 
+namespace {
+
+/// Fewer rows than the folds by default are no error: then each row is a fold.
+void require_rows_of_folds(const OptionTable& options, const TrainingSet& data) {
+  constexpr std::size_t kDefaultFolds = DecisionOptions{}.folds;
+  if (!options.has("decision_folds")) return;
+  const std::size_t rows = data.examples != nullptr ? data.examples->size() : data.X.num_rows();
+  const double folds = detail::parse_number("decision_folds", options.get("decision_folds"));
+  require<InvalidOption>(folds <= static_cast<double>(std::max(rows, kDefaultFolds)),
+                         "option decision_folds is ", options.get("decision_folds"),
+                         ", but must be at most ", rows, ", the number of rows to train on");
+}
+
+}  // namespace
+
 Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
                    Executor& executor, RunControl& control) {
   require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
@@ -30,6 +46,7 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   if (data.labels != nullptr) {
     require_empty_sets(method, run.options(), data.labels->unlabelled());
   }
+  require_rows_of_folds(run.options(), data);
   return plan_labelled_rows(run, data, executor, control);
 }
 
@@ -69,11 +86,27 @@ std::string large_column(const TrainingSet& data, const Preprocessing& preproces
                 ", those of most features ", *median, ": scale the columns");
 }
 
+/// Says how far training came.
+std::string end_by_time(const FitReport& report, double tolerance) {
+  std::string text = concat("the time limit ended training after ", report.passes,
+                            report.passes == 1 ? " pass" : " passes");
+  if (!std::isfinite(report.relative_gap)) {
+    text += ", before its distance from the optimum was known";
+  } else if (std::isfinite(tolerance)) {
+    text +=
+        concat(", at a relative gap of ", report.relative_gap, " for a tolerance of ", tolerance);
+  }
+  return text + "; the model has the best weights so far";
+}
+
 /// For every method, only a relative gap of no more than the tolerance, up or down, is convergence.
 /// Any other end of training becomes a warning.
 void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data,
                  const Preprocessing& preprocessing) {
   const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
+  require<OutOfTimeLimit>(report.stop != Stop::time_limit || report.passes > 0, data.source,
+                          ": the time limit ended training before the end of the first pass; "
+                          "there is no model");
   if (!was_cut_short && !std::isfinite(report.primal)) {
     throw InvalidInput(concat(data.source,
                               ": training diverged: the objective is not a finite number",
@@ -96,8 +129,7 @@ void settle_stop(FitReport& report, const OptionTable& options, const TrainingSe
     report.warnings.push_back(concat("rounding leaves the objective ", -report.relative_gap,
                                      " below its bound, more than the tolerance", column));
   } else if (report.stop == Stop::time_limit) {
-    report.warnings.push_back(
-        concat("the time limit ended training; the model has the best weights so far", column));
+    report.warnings.push_back(concat(end_by_time(report, tolerance), column));
   } else if (report.stop == Stop::pass_limit) {
     report.warnings.push_back(concat(options.has("max_rounds") ? "max_rounds" : "max_passes",
                                      " ended training before the tolerance was reached", column));
@@ -152,6 +184,8 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
   TrainResult result = trained(plan, data, executor, curve.control());
   // Methods with rounds of trainings give the curve of the rounds.
   if (result.report.curve.empty()) result.report.curve = curve.points();
+  const std::vector<std::string> notes = curve.control().notes();
+  result.report.warnings.insert(result.report.warnings.end(), notes.begin(), notes.end());
   result.report.warnings.insert(result.report.warnings.begin(), data.warnings.begin(),
                                 data.warnings.end());
   settle_stop(result.report, run.options(), data, preprocessing);

@@ -59,14 +59,30 @@ void check_parts(const LinearPredictor::Parts& parts) {
   }
 }
 
-/// From the roots down, with four digits.
-std::string listed(const std::vector<double>& of_levels) {
+/// From the roots down, with four digits. What is tiny beside `scale` is rounding of the fit: 0.
+std::string listed(const std::vector<double>& of_levels, double scale) {
+  constexpr double kTiny = 1e-6;
   std::string text;
   for (const double value : of_levels) {
     if (!text.empty()) text += ' ';
-    text += fmt::format("{:.4g}", value);
+    text += fmt::format("{:.4g}", std::abs(value) <= kTiny * scale ? 0.0 : value);
   }
   return text;
+}
+
+/// The lines of `info` on the levels, from the roots down.
+std::vector<Fact> facts_of(const LevelWeights& levels) {
+  const double scale = *std::ranges::max_element(levels.factors);
+  std::vector<Fact> facts{{"level weights", listed(levels.factors, scale)},
+                          {"level offsets", listed(levels.offsets, scale)}};
+  if (levels.joint.empty()) return facts;
+  std::string how;
+  for (const std::uint8_t is_joint : levels.joint) {
+    if (!how.empty()) how += ' ';
+    how += is_joint != 0 ? "joint" : "ovr";
+  }
+  facts.push_back({"level training", std::move(how)});
+  return facts;
 }
 
 // sums += the scores of the nodes, one after the other
@@ -260,8 +276,8 @@ std::vector<Fact> LinearPredictor::facts() const {
       {"weight bytes", concat(w.num_bytes())},
   };
   if (!parts_.levels.empty()) {
-    facts.push_back({"level weights", listed(parts_.levels.factors)});
-    facts.push_back({"level offsets", listed(parts_.levels.offsets)});
+    const std::vector<Fact> of_levels = facts_of(parts_.levels);
+    facts.insert(facts.end(), of_levels.begin(), of_levels.end());
   }
   if (parts_.packed) facts.push_back({"compressed to", std::string(name_of(*parts_.packed))});
   const std::vector<Fact> of_decision = parts_.decision.facts();
@@ -303,6 +319,9 @@ void LinearPredictor::save_parts(TensorMap& out, const std::string& prefix) cons
   if (!parts_.levels.empty()) {
     out.put_view<double>(prefix + ".level_weights", parts_.levels.factors);
     out.put_view<double>(prefix + ".level_offsets", parts_.levels.offsets);
+    if (!parts_.levels.joint.empty()) {
+      out.put_view<std::uint8_t>(prefix + ".level_joint", parts_.levels.joint);
+    }
   }
   parts_.decision.save(out, prefix);
 }
@@ -345,6 +364,13 @@ LinearPredictor::Parts LinearPredictor::load_parts(const TensorMap& tensors,
     }
     for (const double c : parts.levels.offsets) {
       tensors.check(std::isfinite(c), "tensor ", prefix, ".level_offsets must be finite");
+    }
+    if (tensors.has(prefix + ".level_joint")) {
+      parts.levels.joint =
+          tensors.get<std::uint8_t>(prefix + ".level_joint", parts.levels.factors.size());
+      for (const std::uint8_t is_joint : parts.levels.joint) {
+        tensors.check(is_joint <= 1, "tensor ", prefix, ".level_joint must have 0 and 1 only");
+      }
     }
   }
   parts.decision = Decision::load(tensors, prefix, num_labels);

@@ -162,7 +162,7 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
   std::vector<std::vector<OffsetPiece>> pieces(examples.strata.num_rows());
   OffsetRange range;
   bool is_first = true;
-  cross_validate(examples.strata, options.folds, options.seed, control,
+  cross_validate(examples.strata, options.folds, options.seed, "the tuned offset", control,
                  [&](const Split& split, RunControl& share) {
                    const MakeSearch make = fit(split, share);
                    end_if_interrupted(control);

@@ -39,6 +39,15 @@ Split split_by(const std::vector<bool>& in_validation) {
   return split;
 }
 
+void note_unfinished(std::size_t num_folds, std::size_t whole, std::string_view result,
+                     RunControl& control) {
+  if (whole == num_folds) return;
+  const std::string which =
+      whole == 0 ? concat("all ", num_folds) : concat(num_folds - whole, " of ", num_folds);
+  control.note(concat("the time limit ended ", which, " folds of the cross-validation early or ",
+                      "left them out, so that ", result, " may be far from the best"));
+}
+
 }  // namespace
 
 std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std::uint64_t seed) {
@@ -70,22 +79,26 @@ std::vector<Split> validation_folds(const LabelSets& labels, int num_folds, std:
   return stratified_folds(labels, static_cast<int>(folds), seed);
 }
 
-void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
+void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
+                    std::string_view result, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit) {
   const std::vector<Split> folds = validation_folds(labels, num_folds, seed);
   std::size_t trainings_left = folds.size() + 1;
+  std::size_t whole = 0;
   double longest_overrun = 0;  // of a fold beyond its share; that of the last training is like it
   for (const Split& split : folds) {
     const bool is_first = trainings_left == folds.size() + 1;
     const bool is_late = !control.proceed() || control.seconds_left() < 2 * longest_overrun;
-    if (!is_first && is_late) return;
+    if (!is_first && is_late) break;
     const double seconds = control.seconds_left() / static_cast<double>(trainings_left--);
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
     visit(split, share);
     end_if_interrupted(control);
+    if (share.stop_reason() == Stop::converged) ++whole;
     longest_overrun = std::max(longest_overrun, share.seconds() - seconds);
   }
+  note_unfinished(folds.size(), whole, result, control);
 }
 
 Split stratified_hold_out(const LabelSets& labels, double fraction, std::uint64_t seed) {

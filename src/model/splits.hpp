@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "margrove/control.hpp"
@@ -23,9 +24,12 @@ std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std:
 std::vector<Split> validation_folds(const LabelSets& labels, int num_folds, std::uint64_t seed);
 /// Calls visit(split, share) for each of the validation_folds(). `share` ends with `control` or
 /// after an even share of the time left, of which the training on all rows that follows gets one
-/// too. Folds that would begin after the time limit are left out, but for the first one. Throws
-/// OutOfTime if `control` is interrupted, because nothing is trained then.
-void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
+/// too. Folds that would begin after the time limit are left out, but for the first one. Where the
+/// limit ended folds early or left them out, `control` gets a note of their number that names
+/// `result`, what the folds are for. Throws OutOfTime if `control` is interrupted, because nothing
+/// is trained then.
+void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
+                    std::string_view result, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit);
 /// About `fraction` of every label's rows; a label with one row stays in training. Throws
 /// InvalidOption unless 0 < fraction < 1, and InvalidInput if nothing would be held out.

@@ -13,10 +13,13 @@ FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings)
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
   if (!std::isnan(fit.relative_gap) && !fit.certified) {
-    report.warnings.push_back(
-        "not every search for the most violating labelling was exact, so the gap may be larger "
-        "than "
-        "reported");
+    const bool was_cut_short = fit.stop == Stop::time_limit || fit.stop == Stop::interrupted;
+    report.warnings.emplace_back(
+        was_cut_short
+            ? "training ended before all searches for the most violating labelling were made, so "
+              "the gap may be larger than reported"
+            : "not every search for the most violating labelling was exact, so the gap may be "
+              "larger than reported");
   }
   return report;
 }

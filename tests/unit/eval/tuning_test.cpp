@@ -64,14 +64,26 @@ TEST(CrossValidation, leaves_out_the_folds_that_would_begin_after_the_time_limit
   for (const int ended_in : {1, 3, 99}) {
     RunControl control(nullptr, 0.05, &testing_clock::counted_seconds);
     int visited = 0;
-    cross_validate(labels, 5, 1, control, [&](const Split&, const RunControl&) {
+    cross_validate(labels, 5, 1, "the result", control, [&](const Split&, const RunControl&) {
       if (++visited == ended_in) wait_for_end(control);
     });
     EXPECT_EQ(visited, std::min(ended_in, 5));
+    const std::vector<std::string> notes = control.notes();
+    const std::string others =
+        "folds of the cross-validation early or left them out, so that the "
+        "result may be far from the best";
+    if (ended_in == 1) {
+      EXPECT_EQ(notes, std::vector{"the time limit ended all 5 " + others});
+    } else if (ended_in == 3) {
+      EXPECT_EQ(notes, std::vector{"the time limit ended 3 of 5 " + others});
+    } else {
+      EXPECT_TRUE(notes.empty());
+    }
   }
   RunControl ended(nullptr, 0.0);
   int visited = 0;
-  cross_validate(labels, 5, 1, ended, [&](const Split&, const RunControl&) { ++visited; });
+  cross_validate(labels, 5, 1, "the result", ended,
+                 [&](const Split&, const RunControl&) { ++visited; });
   EXPECT_EQ(visited, 1);  // what is tuned has some rows
 }
 
@@ -83,7 +95,7 @@ TEST(CrossValidation, an_interruption_in_a_fold_ends_all) {
       if (++visited == ended_in) control.interrupt();
       EXPECT_EQ(share.proceed(), visited < ended_in);
     };
-    EXPECT_THROW(cross_validate(uneven_labels(), 5, 1, control, visit), OutOfTime);
+    EXPECT_THROW(cross_validate(uneven_labels(), 5, 1, "the result", control, visit), OutOfTime);
     EXPECT_EQ(visited, ended_in);
   }
 }
