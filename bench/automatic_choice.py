@@ -52,11 +52,12 @@ REPEATS = 3
 
 
 def has_one_label(name: str) -> bool:
-    return name.startswith("uci-") or name in ONE_LABEL_SETS
+    return name.startswith(("uci-", "mfeat-")) or name in ONE_LABEL_SETS
 
 
 def has_hierarchy(name: str) -> bool:
-    return not name.startswith("uci-") and name not in ("scene", "yeast", "bibtex-ml", "rcv1-mini")
+    flat = ("scene", "yeast", "bibtex-ml", "rcv1-mini")
+    return not name.startswith(("uci-", "mfeat-")) and name not in flat
 
 
 def methods_of(name: str) -> dict[str, list[str]]:

@@ -20,10 +20,12 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "base/out_of_time.hpp"
 #include "io/liblinear_model.hpp"
 #include "io/model_file.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
+#include "methods/memory_obstacle.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/log_odds.hpp"
@@ -33,6 +35,7 @@
 #include "model/weight_compression.hpp"
 #include "record_bindings.hpp"
 #include "report/report.hpp"
+#include "reporter.hpp"
 #include "text_argument.hpp"
 #include "text_bindings.hpp"
 
@@ -143,7 +146,8 @@ CsrMatrix copy_of(const CsrView& X) {
 }
 
 /// The learned kernel between the rows of X and the others. The model must have kernels.
-nb::object kernel_values(const ModelParts& model, const Csr& X, const Csr& others, int threads) {
+nb::object kernel_values(const ModelParts& model, const Csr& X, const Csr& others,
+                         std::optional<double> memory_limit, int threads) {
   const CsrView view = view_of(X);
   const CsrMatrix other_rows = copy_of(view_of(others));
   const std::size_t num_others = other_rows.num_rows();
@@ -151,7 +155,13 @@ nb::object kernel_values(const ModelParts& model, const Csr& X, const Csr& other
   {
     const nb::gil_scoped_release released;
     Executor executor(threads);
-    values = model.predictor->kernels()->classifiers().kernel_values(view, other_rows, executor);
+    const KernelClassifiers& classifiers = model.predictor->kernels()->classifiers();
+    const std::string obstacle =
+        memory_obstacle(classifiers.kernel_values_memory(view, other_rows, executor.size()),
+                        memory_limit.value_or(0), "it");
+    require(obstacle.empty(), "kernel_values of ", view.num_rows(), " x ", num_others,
+            " rows: ", obstacle, "; take fewer rows at once");
+    values = classifiers.kernel_values(view, other_rows, executor);
   }
   return to_numpy(std::move(values), {view.num_rows(), num_others});
 }
@@ -193,12 +203,22 @@ nb::tuple lowest_confident(const ModelParts& model, const Csr& X, double min_con
   return to_python(sets);
 }
 
-void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads) {
+void calibrate(ModelParts& model, const Csr& X, const Sets& labels,
+               const std::optional<Vector<double>>& row_weights, int threads) {
   const CsrView view = view_of(X);
   const LabelSets truth = sets_of(labels);
+  CalibrationRows rows{view, truth};
+  if (row_weights) rows.weights = span_of(*row_weights);
+  Reporter reporter{nb::none()};
+  RunControl control(std::ref(reporter));
   const nb::gil_scoped_release released;
   Executor executor(threads);
-  model.calibration = fit_calibration(model.rows(), model.hierarchy, view, truth, executor);
+  try {
+    model.calibration = fit_calibration(model.rows(), model.hierarchy, rows, executor, control);
+  } catch (const OutOfTime&) {  // an interruption
+    reporter.rethrow();
+    throw;
+  }
 }
 
 /// `labels` are positions in `classes`. `texts` is empty or has one per row. The other model, which
@@ -487,9 +507,11 @@ void bind_model(nb::module_& m) {
       .def("explain_sentence", &explain_sentence, "sentence"_a, "num_others"_a)
       .def_prop_ro("calibration", &calibration_of)
       .def_prop_ro("linear_parts", &linear_parts)
-      .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
+      .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(),
+           "row_weights"_a.noconvert().none(), "threads"_a)
       .def("probabilities", &probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
-      .def("kernel_values", &kernel_values, "X"_a.noconvert(), "others"_a.noconvert(), "threads"_a)
+      .def("kernel_values", &kernel_values, "X"_a.noconvert(), "others"_a.noconvert(),
+           "memory_limit"_a.none(), "threads"_a)
       .def("confident", &confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
       .def("lowest_confident", &lowest_confident, "X"_a.noconvert(), "min_confidence"_a,
            "threads"_a)

@@ -216,6 +216,9 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
     if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
       model->calibration = calibrate_held_out(method, run, data, calibration, executor, control);
     }
+    if (calibration > 0 && !model->calibration) {
+      model->report.warnings.emplace_back(why_not_calibrated(control));
+    }
   };
   reporter.train([&] { with_training_set(input, threads, control, use); });
   reporter.rethrow();

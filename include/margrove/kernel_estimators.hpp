@@ -16,9 +16,19 @@ namespace margrove MARGROVE_API {
 
 namespace detail {
 template <class Options>
+auto kernel_loss_weight_field() {
+  if constexpr (requires { Options().C.value; }) {
+    return field("C", &Options::C,
+                 std::string(kLossWeightHelp) + "; auto: 50 / (number of training rows)");
+  } else {
+    return field("C", &Options::C, positive, kLossWeightHelp);
+  }
+}
+
+template <class Options>
 auto kernel_fields() {
   return std::tuple{
-      field("C", &Options::C, positive, detail::kLossWeightHelp),
+      kernel_loss_weight_field<Options>(),
       field("network", &Options::network, Choices{},
             "JSON file with the kernels and their combination, or the JSON itself; empty: Gaussian "
             "kernels of all columns, or of each view, with the given widths"),
@@ -39,7 +49,7 @@ auto kernel_fields() {
 /// Learns the weights of a sum-product network of kernels (SPN).
 struct SpnMklOptions {
   static constexpr std::string_view kMethod = "spn-mkl";
-  double C = 1.0;
+  detail::LossWeight C = {};
   std::string network = {};
   std::string widths = "0.25,0.5,1,2,4";
   double tolerance = 1e-2;
@@ -95,7 +105,7 @@ struct SimpleMklOptions {
 /// Gives all kernels the same weight.
 struct AverageMklOptions {
   static constexpr std::string_view kMethod = "average-mkl";
-  double C = 1.0;
+  double C = 3.0;
   std::string network = {};
   std::string widths = "0.25,0.5,1,2,4";
   double tolerance = 1e-2;

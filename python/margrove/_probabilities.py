@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from margrove import _core
 from margrove._types import Csr, Sets
@@ -88,12 +88,17 @@ class Probabilistic:
         found = self.model_.calibration if hasattr(self, "model_") else None
         return None if found is None else Calibration(*found)
 
-    def calibrate(self, X: Any, y: Any = None) -> "Probabilistic":
+    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Probabilistic":
         """Fits the temperature, and the shift where rows have several labels, on rows that `fit`
-        did not see; `calibration_` has them and the errors."""
+        did not see; `calibration_` has them and the errors. Rows count by their weights, >= 0."""
         check_is_fitted(self)
         rows, sets = self._sets_of(X, y)
-        self.model_.calibrate(rows, sets, self.threads)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, rows[1][1:], dtype=np.float64, ensure_non_negative=True
+            )
+        self.model_.calibrate(rows, sets, weights, self.threads)
         return self
 
     @_WithProbabilities

@@ -78,7 +78,7 @@ class KernelClassifier(Classifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = 1.0,
         network: Network = None,
         widths: Sequence[float] = WIDTHS,
         tolerance: float = 1e-2,
@@ -202,12 +202,13 @@ class KernelClassifier(Classifier):
         The kernels weighted as `fit` learned it ([SPN]), so that other methods can use it: the
         bound method is a function as `kernel` of these estimators and of `sklearn.svm.SVC` takes,
         and K(train, train) a precomputed kernel. Raises ValueError if a kernel is centred or given,
-        whose values are known with training rows only.
+        whose values are known with training rows only, and if the values would take more memory
+        than `memory_limit`.
         """
         check_is_fitted(self)
         rows = self._rows(X)
         others = rows if other is None else self._rows(other)
-        return self.model_.kernel_values(rows, others, self.threads)
+        return self.model_.kernel_values(rows, others, self.memory_limit, self.threads)
 
     def draw(self, path: str | os.PathLike[str]) -> None:
         """Draws the network with its weights: SVG, or Graphviz source if `path` ends in .dot."""
@@ -270,7 +271,7 @@ class SPNMKLClassifier(KernelClassifier):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         network: Network = None,
         widths: Sequence[float] = WIDTHS,
         tolerance: float = 1e-2,
@@ -366,3 +367,40 @@ class AverageMKLClassifier(KernelClassifier):
     """SVMs with the average of the network's kernels: the baseline of the others."""
 
     _method = "average-mkl"
+
+    def __init__(
+        self,
+        *,
+        C: float = 3.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        views: Views = None,
+        kernel: Kernels = None,
+        unlabelled: str = "auto",
+        calibration: float = 0.0,
+        scale: str = "auto",
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        super().__init__(
+            C=C,
+            network=network,
+            widths=widths,
+            tolerance=tolerance,
+            svm_tolerance=svm_tolerance,
+            max_rounds=max_rounds,
+            views=views,
+            kernel=kernel,
+            unlabelled=unlabelled,
+            calibration=calibration,
+            scale=scale,
+            threads=threads,
+            time_limit_seconds=time_limit_seconds,
+            memory_limit=memory_limit,
+            progress=progress,
+        )

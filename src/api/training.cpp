@@ -118,6 +118,9 @@ class Training {
       model->calibration =
           calibrate_held_out(method, run, set, data_.calibration, executor_, control_);
     }
+    if (data_.calibration > 0 && !model->calibration) {
+      model->report.warnings.emplace_back(why_not_calibrated(control_));
+    }
     return model;
   }
 

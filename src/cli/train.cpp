@@ -134,22 +134,19 @@ class Train final : public Command {
                                         arguments_.run_options().quiet, control);
   }
 
-  /// If an interruption ends the second training, the model of the first one stays as it is.
+  /// If an interruption or the time limit comes before the end, the model stays as it is.
   void calibrate(ModelParts& model, MethodRun& run, const TrainingSet& data, Executor& executor,
                  CommandControl& control) {
-    try {
-      const Calibration calibration =
-          calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
-      if (!control.is_interrupted()) model.calibration = calibration;
-    } catch (const OutOfTimeLimit&) {
-      if (!control.is_interrupted()) throw;
-    }
-    if (!control.is_interrupted()) return;
+    model.calibration =
+        calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
+    if (model.calibration && !control.is_interrupted()) return;
+    model.calibration.reset();
     control.end_progress();
-    require<Interrupted>(!arguments_.run_options().strict, data.source,
+    const bool is_strict = arguments_.run_options().strict;
+    require<Interrupted>(!is_strict || !control.is_interrupted(), data.source,
                          ": interrupted before calibration, and with --strict a model without it "
                          "is not written");
-    warn("an interruption came before calibration, which the model lacks");
+    warn_or_refuse(std::string(why_not_calibrated(control.run())), is_strict);
   }
 
   /// For methods with their own file format.

@@ -1,5 +1,6 @@
 #include "eval/held_out.hpp"
 
+#include "base/out_of_time.hpp"
 #include "eval/tuning.hpp"
 
 namespace margrove {
@@ -7,19 +8,19 @@ namespace {
 
 constexpr std::uint64_t kSplitSeed = 0;
 
-}  // namespace
+std::vector<double> weights_of(const TrainingSet& data, std::span<const std::uint32_t> rows) {
+  std::vector<double> weights;
+  if (data.row_weights.empty()) return weights;
+  for (const std::uint32_t i : rows) weights.push_back(data.row_weights[i]);
+  return weights;
+}
 
-Calibration calibrate_held_out(const Method& method, MethodRun& run, const TrainingSet& data,
-                               double fraction, Executor& executor, RunControl& control) {
-  require(data.labels != nullptr, "calibration: ", data.source,
-          " has no rows with labels, but must have");
+Calibration calibrate(const Method& method, MethodRun& run, const TrainingSet& data,
+                      double fraction, Executor& executor, RunControl& control) {
   const Split split = stratified_hold_out(*data.labels, fraction, kSplitSeed);
   const CsrMatrix X = select_rows(data.X, split.training);
   const LabelSets labels = select_rows(*data.labels, split.training);
-  std::vector<double> weights;
-  if (!data.row_weights.empty()) {
-    for (const std::uint32_t i : split.training) weights.push_back(data.row_weights[i]);
-  }
+  const std::vector<double> weights = weights_of(data, split.training);
   TrainingSet part = data;
   part.X = X;
   part.labels = &labels;
@@ -27,8 +28,31 @@ Calibration calibrate_held_out(const Method& method, MethodRun& run, const Train
   part.continuation = {};  // an earlier run has seen the rows that are held out
   const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);
-  return fit_calibration(model.rows(), model.hierarchy, held_out,
-                         select_rows(*data.labels, split.validation), executor);
+  const LabelSets truth = select_rows(*data.labels, split.validation);
+  const std::vector<double> held_out_weights = weights_of(data, split.validation);
+  return fit_calibration(model.rows(), model.hierarchy, {held_out, truth, held_out_weights},
+                         executor, control);
+}
+
+}  // namespace
+
+std::optional<Calibration> calibrate_held_out(const Method& method, MethodRun& run,
+                                              const TrainingSet& data, double fraction,
+                                              Executor& executor, RunControl& control) {
+  require(data.labels != nullptr, "calibration: ", data.source,
+          " has no rows with labels, but must have");
+  try {
+    return calibrate(method, run, data, fraction, executor, control);
+  } catch (const OutOfTime&) {
+  } catch (const OutOfTimeLimit&) {
+  }
+  return std::nullopt;
+}
+
+std::string_view why_not_calibrated(const RunControl& control) {
+  return control.stop_reason() == Stop::interrupted
+             ? "an interruption came before calibration, which the model lacks"
+             : "the time limit came before calibration, which the model lacks";
 }
 
 }  // namespace margrove

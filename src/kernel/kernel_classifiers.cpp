@@ -19,14 +19,18 @@ CsrView with_columns(const CsrView& X, std::uint32_t num_columns) {
 
 }  // namespace
 
+std::size_t KernelClassifiers::rows_per_block(std::size_t num_others) const {
+  const std::size_t bytes_per_row = kernels.size() * num_others * sizeof(float);
+  return std::max<std::size_t>(1, kBytesPerBlock / std::max<std::size_t>(1, bytes_per_row));
+}
+
 template <class Use>
 void KernelClassifiers::for_kernel_rows(const CsrView& X, const CsrMatrix& others,
                                         Executor& executor, const Use& use) const {
   const std::size_t num_others = others.num_rows();
   if (num_others == 0 || paths.empty()) return;
   const CsrView known = with_columns(X, support.num_columns());
-  const std::size_t bytes_per_row = kernels.size() * num_others * sizeof(float);
-  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_per_row);
+  const std::size_t block = rows_per_block(num_others);
   for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
     const std::size_t end = std::min(X.num_rows(), begin + block);
     const auto values = cross_kernels(kernels, row_range(known, begin, end), others, executor);
@@ -78,6 +82,22 @@ std::vector<float> KernelClassifiers::kernel_values(const CsrView& X, const CsrM
                            [](double value) { return static_cast<float>(value); });
   });
   return result;
+}
+
+MemoryEstimate KernelClassifiers::kernel_values_memory(const CsrView& X, const CsrMatrix& others,
+                                                       int num_threads) const {
+  const auto num_others = static_cast<double>(others.num_rows());
+  const double values = sizeof(float) * num_others;  // of a row by one kernel
+  const std::size_t block = std::min(X.num_rows(), rows_per_block(others.num_rows()));
+  MemoryEstimate memory;
+  memory.add("kernel values", values * static_cast<double>(X.num_rows()));
+  memory.add("kernels of a block", values * static_cast<double>(block * kernels.size()));
+  memory.add("sums of a row", 2 * sizeof(double) * num_others * num_threads);
+  // Of the columns of one kernel; as arrays they take at most 16 bytes for each nonzero.
+  const auto nonzeros = static_cast<double>(X.num_nonzeros() + others.num_nonzeros());
+  memory.add("rows by view", 16 * nonzeros + 16 * (num_others + static_cast<double>(block)));
+  memory.add("rows as arrays", pair_scratch_memory(X, num_threads));
+  return memory;
 }
 
 std::vector<double> KernelClassifiers::path_scores(const CsrView& x, std::size_t classifier) const {

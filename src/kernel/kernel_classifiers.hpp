@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "kernel/gram.hpp"
 #include "kernel/kernel_function.hpp"
 #include "kernel/mkl.hpp"
@@ -31,11 +32,17 @@ struct KernelClassifiers {
   /// training rows only. O(rows * other rows * kernels).
   std::vector<float> kernel_values(const CsrView& X, const CsrMatrix& others,
                                    Executor& executor) const;
+  /// The memory that kernel_values() takes: its result, and the kernels of as many rows at once as
+  /// take 64 MB, or of one row.
+  MemoryEstimate kernel_values_memory(const CsrView& X, const CsrMatrix& others,
+                                      int num_threads) const;
   /// The terms weight_m sum_i u_ci K_m(x_i, x) of f_c(x), one per path m. The score is their sum
   /// plus the bias.
   std::vector<double> path_scores(const CsrView& x, std::size_t classifier) const;
 
  private:
+  /// How many rows have their kernels with so many others in memory at once.
+  std::size_t rows_per_block(std::size_t num_others) const;
   /// use(i, K(x_i, z) of all others z), several rows at once.
   template <class Use>
   void for_kernel_rows(const CsrView& X, const CsrMatrix& others, Executor& executor,

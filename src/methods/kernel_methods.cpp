@@ -7,6 +7,7 @@
 #include "margrove/kernel_estimators.hpp"
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
+#include "model/loss_weight.hpp"
 
 namespace margrove {
 namespace {
@@ -80,10 +81,23 @@ Classes classes_of(const TrainingSet& data, std::string_view method) {
   return classes;
 }
 
+/// C of spn-mkl for all rows together. At the optimal weights its penalties, with p = 1, are a
+/// norm, not squared, beside C times a sum over the rows (docs/notation.md, "The default of C").
+constexpr double kLossWeightOfRows = 50;
+
+/// The options with a number for C.
+SpnMklOptions settled_options(SpnMklOptions options, const TrainingSet& data) {
+  if (!options.C.value) {
+    const auto num_rows = static_cast<double>(std::max<std::size_t>(1, data.X.num_rows()));
+    options.C = to_three_digits(kLossWeightOfRows / num_rows);
+  }
+  return options;
+}
+
 template <class Options>
 MklControl control_of(const Options& options) {
   MklControl control;
-  control.svm.C = options.C;
+  control.svm.C = loss_weight(options);
   control.svm.tolerance = options.svm_tolerance;
   control.gap_tolerance = options.tolerance;
   control.change_tolerance = options.tolerance / 1000;
@@ -156,8 +170,9 @@ Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
 
 using Matrices = std::span<const SymmetricMatrix* const>;
 
-Plan plan_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& executor,
+Plan plan_spn(const SpnMklOptions& given, const TrainingSet& data, Executor& executor,
               RunControl&) {
+  const SpnMklOptions options = settled_options(given, data);
   KernelPlan plan{data,
                   control_of(options),
                   classes_of(data, SpnMklOptions::kMethod),
@@ -171,13 +186,15 @@ Plan plan_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& e
   for (const auto v : plan.network.products()) {
     p.push_back(plan.network.nodes()[v].p.value_or(options.p));
   }
-  return planned_fit(
-      std::move(plan), executor.size(),
-      [p, penalty = options.weight_penalty](const KernelPlan& settled, Matrices kernels,
-                                            Executor& workers, RunControl& control) {
-        return fit_network(kernels, settled.paths, p, penalty, settled.labels(), settled.control,
-                           workers, control);
-      });
+  Plan fit =
+      planned_fit(std::move(plan), executor.size(),
+                  [p, penalty = options.weight_penalty](const KernelPlan& settled, Matrices kernels,
+                                                        Executor& workers, RunControl& control) {
+                    return fit_network(kernels, settled.paths, p, penalty, settled.labels(),
+                                       settled.control, workers, control);
+                  });
+  if (!given.C.value) fit.settled_options.emplace_back("C", options.C.to_text());
+  return fit;
 }
 
 /// For methods over single kernels, which use only the kernels of the network.

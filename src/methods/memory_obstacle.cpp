@@ -21,12 +21,13 @@ UsableMemory default_limit(const MemoryEstimate& memory) {
 
 }  // namespace
 
-std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes) {
+std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes,
+                            std::string_view work) {
   const UsableMemory limit =
       limit_gigabytes > 0 ? UsableMemory{limit_gigabytes, ""} : default_limit(memory);
   const double gigabytes = static_cast<double>(memory.total()) / 1e9;
   if (gigabytes <= limit.gigabytes) return {};
-  return concat("training would take about ", gigabytes, " GB, but must not take more than ",
+  return concat(work, " would take about ", gigabytes, " GB, but must not take more than ",
                 limit.gigabytes, " GB", limit.source);
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "hierarchy/graph_operations.hpp"
 
 namespace margrove {
@@ -18,16 +18,19 @@ constexpr int kBins = 15;
 struct Observation {
   std::uint32_t row;
   LabelId label;
+  double weight;
 };
 
 /// For uses of scores that need no scratch of their own.
 struct NoScratch {};
 
-/// Calls use(k, scores of row row_of(k), scratch) for each k < count, several at once.
+/// Calls use(k, scores of row row_of(k), scratch) for each k < count, several at once. Ends early
+/// where `control`, which may be null, asks to.
 template <class Scratch = NoScratch, class RowOf, class Use>
 void for_scores_of(const RowPredictor& predictor, const CsrView& X, std::size_t count,
-                   Executor& executor, const RowOf& row_of, const Use& use) {
+                   Executor& executor, RunControl* control, const RowOf& row_of, const Use& use) {
   executor.for_ranges(count, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+    if (control != nullptr && !control->proceed()) return;
     std::vector<float> scores(predictor.num_labels());
     Scratch scratch;
     for (std::size_t k = begin; k < end; ++k) {
@@ -38,27 +41,55 @@ void for_scores_of(const RowPredictor& predictor, const CsrView& X, std::size_t 
   });
 }
 
-/// Calls use(k, scores of observations[k].row), several at once.
-template <class Use>
-void for_scores(const RowPredictor& predictor, const CsrView& X,
-                std::span<const Observation> observations, Executor& executor, const Use& use) {
-  for_scores_of(
-      predictor, X, observations.size(), executor,
-      [&](std::size_t k) { return observations[k].row; },
-      [&](std::size_t k, std::span<const float> scores, NoScratch) { use(k, scores); });
+double weight_of(const CalibrationRows& rows, std::size_t i) {
+  return rows.weights.empty() ? 1 : rows.weights[i];
 }
 
-/// Rows with one label that may be predicted.
-std::vector<Observation> observations_of(const RowPredictor& predictor, const CsrView& X,
-                                         const LabelSets& truth, Executor& executor) {
+/// The scores of the rows, which every pass computes anew.
+class ScorePasses {
+ public:
+  ScorePasses(const RowPredictor& predictor, const CsrView& X, Executor& executor,
+              RunControl& control)
+      : predictor_(predictor), X_(X), executor_(executor), control_(control) {}
+
+  /// Calls use(k, scores of row row_of(k)) for each k < count, several at once. Throws OutOfTime.
+  template <class RowOf, class Use>
+  void run(std::size_t count, const RowOf& row_of, const Use& use) {
+    ++num_passes_;
+    Progress progress{.stage = "calibration", .done = num_passes_};
+    progress.unit = Progress::Unit::steps;
+    if (!control_.proceed(progress)) throw OutOfTime{};
+    for_scores_of(predictor_, X_, count, executor_, &control_, row_of,
+                  [&](std::size_t k, std::span<const float> scores, NoScratch) { use(k, scores); });
+    end_if_out_of_time(&control_);
+  }
+  template <class Use>
+  void run(std::span<const Observation> observations, const Use& use) {
+    run(
+        observations.size(), [&](std::size_t k) { return observations[k].row; }, use);
+  }
+
+ private:
+  const RowPredictor& predictor_;
+  const CsrView& X_;
+  Executor& executor_;
+  RunControl& control_;
+  std::int64_t num_passes_ = 0;
+};
+
+/// Rows with one label that may be predicted, and with a weight.
+std::vector<Observation> observations_of(const RowPredictor& predictor, const CalibrationRows& rows,
+                                         ScorePasses& passes) {
   std::vector<Observation> single;
-  for (std::uint32_t i = 0; i < truth.num_rows(); ++i) {
-    if (truth[i].size() == 1 && truth[i].front() < predictor.num_labels()) {
-      single.push_back({i, truth[i].front()});
+  for (std::uint32_t i = 0; i < rows.truth.num_rows(); ++i) {
+    const auto labels = rows.truth[i];
+    const double weight = weight_of(rows, i);
+    if (labels.size() == 1 && labels.front() < predictor.num_labels() && weight > 0) {
+      single.push_back({i, labels.front(), weight});
     }
   }
   std::vector<char> known(single.size(), 0);
-  for_scores(predictor, X, single, executor, [&](std::size_t k, std::span<const float> scores) {
+  passes.run(single, [&](std::size_t k, std::span<const float> scores) {
     known[k] = static_cast<char>(std::isfinite(scores[single[k].label]));
   });
   std::vector<Observation> kept;
@@ -68,56 +99,52 @@ std::vector<Observation> observations_of(const RowPredictor& predictor, const Cs
   return kept;
 }
 
-double fit_temperature(const RowPredictor& predictor, const CsrView& X,
-                       std::span<const Observation> observations, Executor& executor) {
+double fit_temperature(std::span<const Observation> observations, ScorePasses& passes) {
   std::vector<LikelihoodSlope> slopes(observations.size());
   return 1 / most_likely_factor([&](double b) {
-           for_scores(predictor, X, observations, executor,
-                      [&](std::size_t k, std::span<const float> scores) {
-                        slopes[k] = likelihood_slope(scores, observations[k].label, b);
-                      });
+           passes.run(observations, [&](std::size_t k, std::span<const float> scores) {
+             slopes[k] = likelihood_slope(scores, observations[k].label, b);
+           });
            LikelihoodSlope sum;
-           for (const LikelihoodSlope& slope : slopes) {
-             sum.first += slope.first;
-             sum.second += slope.second;
+           for (std::size_t k = 0; k < slopes.size(); ++k) {
+             sum.first += observations[k].weight * slopes[k].first;
+             sum.second += observations[k].weight * slopes[k].second;
            }
            return sum;
          });
 }
 
 /// The calibration error on held-out rows at the given temperatures.
-double error_at(const RowPredictor& predictor, const CsrView& X,
-                std::span<const Observation> observations, Executor& executor,
+double error_at(std::span<const Observation> observations, ScorePasses& passes,
                 const std::function<double(std::size_t)>& temperature) {
-  std::vector<double> confidences(observations.size());
+  std::vector<double> confidences(observations.size()), weights(observations.size());
   std::vector<char> right(observations.size());
-  for_scores(predictor, X, observations, executor,
-             [&](std::size_t k, std::span<const float> scores) {
-               std::vector<double> p(scores.size());
-               softmax(scores, temperature(k), p);
-               const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-               confidences[k] = p[static_cast<std::size_t>(best)];
-               right[k] = static_cast<char>(static_cast<LabelId>(best) == observations[k].label);
-             });
+  passes.run(observations, [&](std::size_t k, std::span<const float> scores) {
+    std::vector<double> p(scores.size());
+    softmax(scores, temperature(k), p);
+    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    confidences[k] = p[static_cast<std::size_t>(best)];
+    weights[k] = observations[k].weight;
+    right[k] = static_cast<char>(static_cast<LabelId>(best) == observations[k].label);
+  });
   return expected_calibration_error(
-      reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins));
+      reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins, weights));
 }
 
-Calibration fit_one_of_all(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
-                           Executor& executor) {
-  const std::vector<Observation> all = observations_of(predictor, X, truth, executor);
+Calibration fit_one_of_all(const RowPredictor& predictor, const CalibrationRows& rows,
+                           ScorePasses& passes) {
+  const std::vector<Observation> all = observations_of(predictor, rows, passes);
   require(all.size() >= 2, "calibration: ", all.size(),
           " held-out rows have one label that the model knows, but at least 2 must");
   std::array<std::vector<Observation>, 2> halves;
   for (std::size_t k = 0; k < all.size(); ++k) halves[k % 2].push_back(all[k]);
-  const std::array temperatures{fit_temperature(predictor, X, halves[0], executor),
-                                fit_temperature(predictor, X, halves[1], executor)};
+  const std::array temperatures{fit_temperature(halves[0], passes),
+                                fit_temperature(halves[1], passes)};
   Calibration fitted;
   fitted.num_rows = static_cast<std::int64_t>(all.size());
-  fitted.temperature = fit_temperature(predictor, X, all, executor);
-  fitted.error =
-      error_at(predictor, X, all, executor, [&](std::size_t k) { return temperatures[1 - k % 2]; });
-  fitted.error_before = error_at(predictor, X, all, executor, [](std::size_t) { return 1.0; });
+  fitted.temperature = fit_temperature(all, passes);
+  fitted.error = error_at(all, passes, [&](std::size_t k) { return temperatures[1 - k % 2]; });
+  fitted.error_before = error_at(all, passes, [](std::size_t) { return 1.0; });
   return fitted;
 }
 
@@ -169,14 +196,14 @@ LabelSets with_ancestors(const LabelSets& sets, const LabelGraph& graph) {
 ///   sum over pairs of row and label  log(1 + exp(z)) - y z,   z = a s + b,
 /// where s are the log odds without calibration, and y is (n + 1) / (n + 2) for the n pairs whose
 /// label the row has and 1 / (m + 2) for the m others, so that the minimum is finite (Platt 1999).
+/// Pairs count by the weights of their rows.
 class LabelSetFit {
  public:
-  LabelSetFit(const RowPredictor& predictor, const LabelGraph& hierarchy, const CsrView& X,
-              const LabelSets& truth, Executor& executor)
-      : predictor_(predictor),
-        X_(X),
-        truth_(predictor.estimates_nodes() ? with_ancestors(truth, hierarchy) : truth),
-        executor_(executor),
+  LabelSetFit(const RowPredictor& predictor, const LabelGraph& hierarchy,
+              const CalibrationRows& rows, ScorePasses& passes)
+      : rows_(rows),
+        truth_(predictor.estimates_nodes() ? with_ancestors(rows.truth, hierarchy) : rows.truth),
+        passes_(passes),
         form_(predictor.estimates_nodes() ? ProbabilityRule::Form::node_estimate
                                           : ProbabilityRule::Form::independent),
         is_leaf_(predictor.num_labels(), true) {
@@ -186,20 +213,22 @@ class LabelSetFit {
   }
 
   Calibration fit() const {
-    std::vector<std::uint32_t> all(X_.num_rows());
-    std::iota(all.begin(), all.end(), 0U);
+    std::vector<std::uint32_t> all;  // that have a weight
+    for (std::uint32_t i = 0; i < truth_.num_rows(); ++i) {
+      if (weight_of(rows_, i) > 0) all.push_back(i);
+    }
     require(all.size() >= 2, "calibration: there are ", all.size(),
             " held-out rows, but must be at least 2");
     std::array<std::vector<std::uint32_t>, 2> halves;
-    for (const std::uint32_t i : all) halves[i % 2].push_back(i);
+    for (std::size_t k = 0; k < all.size(); ++k) halves[k % 2].push_back(all[k]);
     const std::array rules{fitted(halves[0]), fitted(halves[1])};
     const ProbabilityRule of_all = fitted(all);
     Calibration calibration;
     calibration.temperature = of_all.temperature;
     calibration.shift = of_all.shift;
     calibration.num_rows = static_cast<std::int64_t>(all.size());
-    calibration.error = error_at([&](std::size_t i) { return rules[1 - i % 2]; });
-    calibration.error_before = error_at([&](std::size_t) { return ProbabilityRule{form_}; });
+    calibration.error = error_at(all, [&](std::size_t k) { return rules[1 - k % 2]; });
+    calibration.error_before = error_at(all, [&](std::size_t) { return ProbabilityRule{form_}; });
     return calibration;
   }
 
@@ -207,13 +236,13 @@ class LabelSetFit {
   /// Of the negative log-likelihood.
   struct Sums {
     double value = 0, by_a = 0, by_b = 0, by_aa = 0, by_ab = 0, by_bb = 0;
-    void add(const Sums& other) {
-      value += other.value;
-      by_a += other.by_a;
-      by_b += other.by_b;
-      by_aa += other.by_aa;
-      by_ab += other.by_ab;
-      by_bb += other.by_bb;
+    void add(const Sums& other, double weight) {
+      value += weight * other.value;
+      by_a += weight * other.by_a;
+      by_b += weight * other.by_b;
+      by_aa += weight * other.by_aa;
+      by_ab += weight * other.by_ab;
+      by_bb += weight * other.by_bb;
     }
   };
   struct Targets {
@@ -228,9 +257,8 @@ class LabelSetFit {
 
   template <class Use>
   void for_rows(Rows rows, const Use& use) const {
-    for_scores_of(
-        predictor_, X_, rows.size(), executor_, [&](std::size_t k) { return rows[k]; },
-        [&](std::size_t k, std::span<const float> scores, NoScratch) { use(k, scores); });
+    passes_.run(
+        rows.size(), [&](std::size_t k) { return rows[k]; }, use);
   }
 
   Targets targets_of(Rows rows) const {
@@ -241,9 +269,9 @@ class LabelSetFit {
       }
     });
     double absent = 0, present = 0;
-    for (const auto& [without, with] : counts) {
-      absent += without;
-      present += with;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      absent += weight_of(rows_, rows[k]) * counts[k][0];
+      present += weight_of(rows_, rows[k]) * counts[k][1];
     }
     return {(present + 1) / (present + 2), 1 / (absent + 2)};
   }
@@ -266,7 +294,7 @@ class LabelSetFit {
       }
     });
     Sums all;
-    for (const Sums& part : parts) all.add(part);
+    for (std::size_t k = 0; k < rows.size(); ++k) all.add(parts[k], weight_of(rows_, rows[k]));
     return all;
   }
 
@@ -302,27 +330,25 @@ class LabelSetFit {
   }
 
   template <class RuleOf>
-  double error_at(const RuleOf& rule_of) const {
-    std::vector<double> confidences(X_.num_rows());
-    std::vector<char> right(X_.num_rows());
-    std::vector<std::uint32_t> all(X_.num_rows());
-    std::iota(all.begin(), all.end(), 0U);
-    for_rows(all, [&](std::size_t i, std::span<const float> scores) {
+  double error_at(Rows rows, const RuleOf& rule_of) const {
+    std::vector<double> confidences(rows.size()), weights(rows.size());
+    std::vector<char> right(rows.size());
+    for_rows(rows, [&](std::size_t k, std::span<const float> scores) {
       std::size_t best = 0;
       for (std::size_t l = 1; l < scores.size(); ++l) {
         if (is_leaf_[l] && (!is_leaf_[best] || scores[l] > scores[best])) best = l;
       }
-      confidences[i] = probability_at(log_odds(rule_of(i), scores[best]));
-      right[i] = static_cast<char>(has(i, best));
+      confidences[k] = probability_at(log_odds(rule_of(k), scores[best]));
+      weights[k] = weight_of(rows_, rows[k]);
+      right[k] = static_cast<char>(has(rows[k], best));
     });
     return expected_calibration_error(
-        reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins));
+        reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins, weights));
   }
 
-  const RowPredictor& predictor_;
-  const CsrView& X_;
+  const CalibrationRows& rows_;
   LabelSets truth_;
-  Executor& executor_;
+  ScorePasses& passes_;
   ProbabilityRule::Form form_;
   std::vector<bool> is_leaf_;  // or scores are of labels
 };
@@ -423,7 +449,7 @@ void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rul
                        const HierarchyProbabilities* hierarchy, const CsrView& X,
                        Executor& executor, const UseProbabilities& use) {
   for_scores_of<ProbabilityScratch>(
-      predictor, X, X.num_rows(), executor, [](std::size_t k) { return k; },
+      predictor, X, X.num_rows(), executor, nullptr, [](std::size_t k) { return k; },
       [&](std::size_t i, std::span<const float> scores, ProbabilityScratch& scratch) {
         fill_probabilities(rule, scores, hierarchy, scratch);
         use(i, {scores, scratch.labels, scratch.nodes});
@@ -431,41 +457,47 @@ void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rul
 }
 
 Calibration fit_calibration(const RowPredictor& predictor, const LabelGraph& hierarchy,
-                            const CsrView& X, const LabelSets& truth, Executor& executor) {
-  require(truth.num_rows() == X.num_rows(), "fit_calibration: there are ", truth.num_rows(),
-          " label sets, but must be ", X.num_rows());
-  return predictor.gives_one_label() ? fit_one_of_all(predictor, X, truth, executor)
-                                     : LabelSetFit(predictor, hierarchy, X, truth, executor).fit();
+                            const CalibrationRows& rows, Executor& executor, RunControl& control) {
+  const std::size_t num_rows = rows.X.num_rows();
+  require(rows.truth.num_rows() == num_rows, "fit_calibration: there are ", rows.truth.num_rows(),
+          " label sets, but must be ", num_rows);
+  require(rows.weights.empty() || rows.weights.size() == num_rows, "fit_calibration: there are ",
+          rows.weights.size(), " row weights, but must be ", num_rows);
+  ScorePasses passes(predictor, rows.X, executor, control);
+  return predictor.gives_one_label() ? fit_one_of_all(predictor, rows, passes)
+                                     : LabelSetFit(predictor, hierarchy, rows, passes).fit();
 }
 
 std::vector<ReliabilityBin> reliability(std::span<const double> confidences,
-                                        const std::vector<bool>& right, int num_bins) {
+                                        const std::vector<bool>& right, int num_bins,
+                                        std::span<const double> weights) {
   require(confidences.size() == right.size() && num_bins > 0, "reliability: there are ",
           confidences.size(), " confidences, ", right.size(), " answers and ", num_bins, " bins");
   std::vector<ReliabilityBin> bins(static_cast<std::size_t>(num_bins));
   for (std::size_t k = 0; k < confidences.size(); ++k) {
     const auto place = static_cast<std::size_t>(confidences[k] * num_bins);
+    const double weight = weights.empty() ? 1 : weights[k];
     ReliabilityBin& bin = bins[std::min(place, bins.size() - 1)];
     ++bin.count;
-    bin.confidence += confidences[k];
-    bin.accuracy += right[k] ? 1 : 0;
+    bin.weight += weight;
+    bin.confidence += weight * confidences[k];
+    bin.accuracy += right[k] ? weight : 0;
   }
   for (ReliabilityBin& bin : bins) {
     if (bin.count == 0) continue;
-    bin.confidence /= static_cast<double>(bin.count);
-    bin.accuracy /= static_cast<double>(bin.count);
+    bin.confidence /= bin.weight;
+    bin.accuracy /= bin.weight;
   }
   return bins;
 }
 
 double expected_calibration_error(std::span<const ReliabilityBin> bins) {
-  double sum = 0, count = 0;
+  double sum = 0, weight = 0;
   for (const ReliabilityBin& bin : bins) {
-    const auto rows = static_cast<double>(bin.count);
-    sum += rows * std::abs(bin.accuracy - bin.confidence);
-    count += rows;
+    sum += bin.weight * std::abs(bin.accuracy - bin.confidence);
+    weight += bin.weight;
   }
-  return count > 0 ? sum / count : 0;
+  return weight > 0 ? sum / weight : 0;
 }
 
 HierarchyProbabilities::HierarchyProbabilities(const LabelGraph& hierarchy) : graph_(hierarchy) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hierarchy/graph_operations.hpp"
+#include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
@@ -57,13 +58,22 @@ LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t labe
 /// Newton's method kept inside a bracket, at most 50 steps.
 double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_at);
 
-/// The temperature with the least negative log-likelihood, of label sets with the shift. Rows
-/// without exactly one label, and those whose label is never predicted, are left out; of label sets
-/// all rows count, each with all labels, or with all nodes where scores estimate nodes. Throws
-/// InvalidInput if fewer than two rows remain. Scores are recomputed in each of at most 50 steps to
-/// save memory. The same bits for any executor.
+/// Rows that a model was not trained on.
+struct CalibrationRows {
+  CsrView X;
+  const LabelSets& truth;
+  std::span<const double> weights = {};  // each >= 0; empty: all 1
+};
+
+/// The temperature with the least negative log-likelihood, of label sets with the shift, where rows
+/// count by their weights. Rows of weight 0, those without exactly one label, and those whose label
+/// is never predicted, are left out; of label sets all rows with a weight count, each with all
+/// labels, or with all nodes where scores estimate nodes. Throws InvalidInput if fewer than two
+/// rows remain, and OutOfTime where `control`, which gets a report before each pass over the rows,
+/// asks to end. Scores are recomputed in each of at most 50 steps to save memory. The same bits for
+/// any executor.
 Calibration fit_calibration(const RowPredictor& predictor, const LabelGraph& hierarchy,
-                            const CsrView& X, const LabelSets& truth, Executor& executor);
+                            const CalibrationRows& rows, Executor& executor, RunControl& control);
 
 /// The softmax of one row's scores; 0 for labels that are never predicted (score -infinity).
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities);
@@ -86,13 +96,16 @@ void for_probabilities(const RowPredictor& predictor, const ProbabilityRule& rul
 /// Predictions of equal confidence in one bin.
 struct ReliabilityBin {
   std::int64_t count = 0;
-  double confidence = 0;  // mean probability of the predicted label
-  double accuracy = 0;    // share of right predictions
+  double weight = 0;      // of all together
+  double confidence = 0;  // weighted mean probability of the predicted label
+  double accuracy = 0;    // weighted share of right predictions
 };
-/// num_bins bins of equal width over [0, 1]; empty ones have count 0.
+/// num_bins bins of equal width over [0, 1]; empty ones have count 0. `weights` are > 0, or empty
+/// if all are 1.
 std::vector<ReliabilityBin> reliability(std::span<const double> confidences,
-                                        const std::vector<bool>& right, int num_bins);
-/// Mean of |accuracy - confidence|, weighted by the bins' counts.
+                                        const std::vector<bool>& right, int num_bins,
+                                        std::span<const double> weights = {});
+/// Mean of |accuracy - confidence|, weighted by the bins' weights.
 double expected_calibration_error(std::span<const ReliabilityBin> bins);
 
 /// Probabilities on a hierarchy. Where a row has one label, a leaf or an inner label with rows of

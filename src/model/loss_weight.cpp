@@ -51,6 +51,11 @@ bool has_scaled_columns(const TrainingSet& data) {
 
 }  // namespace
 
+double to_three_digits(double number) {
+  const double unit = std::pow(10, std::floor(std::log10(number)) - 2);
+  return std::round(number / unit) * unit;
+}
+
 double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
   const bool has_kernel_features = data.kernel_features != nullptr;
   const bool is_scaled = !has_kernel_features && has_scaled_columns(data);
@@ -60,9 +65,7 @@ double automatic_loss_weight(const TrainingSet& data, LossWeightRule rule) {
   const double k = is_scaled || has_kernel_features ? rule.of_scaled_columns : rule.of_other_rows;
   const double exact = k / square;
   if (!std::isfinite(exact) || exact <= 0 || (exact < 1 && !is_scaled)) return 1;
-  // Rows of norm 1 have k, although their numbers are rounded.
-  const double unit = std::pow(10, std::floor(std::log10(exact)) - 2);
-  return std::round(exact / unit) * unit;
+  return to_three_digits(exact);
 }
 
 }  // namespace margrove

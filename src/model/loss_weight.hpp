@@ -1,15 +1,17 @@
 #pragma once
-// The loss weight C of linear methods.
+// The loss weight C.
 
 #include "margrove/point_loss_kind.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove {
 
-/// C, which must be a number, or 1 / (2 lambda) if lambda is given.
+/// C, which must be a number, or 1 / (2 lambda) if there is lambda and it is given.
 template <class Options>
 double loss_weight(const Options& options) {
-  if (options.lambda > 0) return 1 / (2 * options.lambda);
+  if constexpr (requires { options.lambda; }) {
+    if (options.lambda > 0) return 1 / (2 * options.lambda);
+  }
   if constexpr (requires { options.C.value; }) {
     return options.C.value.value();
   } else {
@@ -36,6 +38,9 @@ inline constexpr LossWeightRule kPathLogisticWeight{30, 10};
 inline LossWeightRule weight_of_hinge(PointLossKind loss) {
   return loss == PointLossKind::hinge ? kHingeWeight : kSquaredHingeWeight;
 }
+
+/// The number to three digits, so that what is 10 but for rounding is 10. It must be > 0.
+double to_three_digits(double number);
 
 /// k / (mean of |x_i|^2), to three digits, where rows count by their weights; with scaled columns
 /// k / (number of columns), the same if each has a deviation of 1. At least 1 where columns are not

@@ -132,8 +132,8 @@ const Method& find_method(std::string_view name);
 
 /// A method from an options struct (kMethod is its name and fields() its table) and the function
 /// that plans with it: Plan(const Options&, const TrainingSet&, Executor&, RunControl&). The plan
-/// must not refer to the options. Where C may be `auto`, the function gets the number, for which
-/// `loss_weight_rule` must be given.
+/// must not refer to the options. Where C may be `auto` and there is lambda, the function gets the
+/// number, for which `loss_weight_rule` must be given.
 template <class Options, class MakePlan>
 Method make_method(std::string summary, MakePlan make_plan,
                    LossWeightRule (*loss_weight_rule)(const Options&) = nullptr) {
@@ -144,7 +144,7 @@ Method make_method(std::string summary, MakePlan make_plan,
     OptionTable& options() override { return table_; }
     Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const override {
       table_.validate();
-      if constexpr (requires { options_.C.value; }) {
+      if constexpr (requires { options_.C.value, options_.lambda; }) {
         Options options = options_;
         const bool is_automatic = !options.C.value && options.lambda == 0;
         if (is_automatic) {

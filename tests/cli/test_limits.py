@@ -340,6 +340,32 @@ class Time(CliTest):
         self.assert_ends_preparation("numbers", "--class-weight", "balanced")
 
     @unittest.skipUnless(LIBRARY, "needs the counted clock")
+    def test_limits_in_calibration_leave_the_model_without_it(self) -> None:
+        self.write("data", rows(600, 3))
+        train = ["train", "--quiet", "--method", "flat-svm", "data", "model"]
+        calibrated = [*train, "--calibration", "0.3", "--time-limit-seconds"]
+        trained = run_counted(self.directory.name, *train, "--time-limit-seconds", str(LONG))
+        whole = run_counted(self.directory.name, *calibrated, str(LONG))
+        assert trained.questions is not None
+        assert whole.questions is not None
+        self.run_program("predict", "model", "data", "--probabilities")
+        message = "the time limit came before calibration, which the model lacks"
+        # In the training without the rows that are held out, and in the fit to these.
+        for limit in (trained.questions + 2, whole.questions - 10):
+            done = run_counted(self.directory.name, *calibrated, str(limit * STEP_SECONDS))
+            self.assertEqual(done.code, 0, done.err)
+            self.assertIn("stop\tconverged\n", done.out)
+            self.assertIn(message, done.err)
+            self.run_program("predict", "model", "data")
+            self.run_program("predict", "model", "data", "--probabilities", code=3)
+            os.remove(self.path("model"))
+            limited = [*calibrated, str(limit * STEP_SECONDS), "--strict"]
+            strict = run_counted(self.directory.name, *limited)
+            self.assertEqual(strict.code, 3, strict.err)
+            self.assertIn(f"{message} (a warning without --strict); nothing was", strict.err)
+            self.assertFalse(os.path.exists(self.path("model")))
+
+    @unittest.skipUnless(LIBRARY, "needs the counted clock")
     def test_limits_end_the_numbering_of_many_labels_of_one_row(self) -> None:
         # A row of 2,000,000 labels took 11 CPU seconds for a limit of 5 s.
         self.write("labels", ",".join(f"n{k}" for k in range(200_000)) + " 1:1\nb 2:1\n")

@@ -430,14 +430,15 @@ def test_one_given_kernel_is_that_of_scikit_learn() -> None:
     test, truth = clouds(40, seed=5)
     K, K_test = gaussian(X, X, 2.0), gaussian(test, X, 2.0)
     ours = AverageMKLClassifier(kernel="precomputed", svm_tolerance=1e-6).fit(K, y)
-    theirs = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
+    theirs = SVC(kernel="precomputed", C=ours.C, tol=1e-6).fit(K, y)
     np.testing.assert_allclose(
         ours.decision_function(K_test) / 2, theirs.decision_function(K_test), atol=1e-3
     )
     assert ours.score(K_test, truth) == theirs.score(K_test, truth)
     # Folds take rows and columns of the matrix.
     scores = cross_val_score(AverageMKLClassifier(kernel="precomputed"), K, y, cv=4)
-    np.testing.assert_allclose(scores, cross_val_score(SVC(kernel="precomputed"), K, y, cv=4))
+    peer = SVC(kernel="precomputed", C=ours.C)
+    np.testing.assert_allclose(scores, cross_val_score(peer, K, y, cv=4))
 
 
 def test_models_of_given_kernels_have_no_kernel_values(tmp_path: Path) -> None:
@@ -595,10 +596,34 @@ def test_the_learned_kernel_is_a_kernel_of_other_methods() -> None:
     assert np.linalg.eigvalsh(K.astype(np.float64)).min() > -1e-4
     np.testing.assert_array_equal(fitted.kernel_values(X)[90:, :90], between)
     # A machine on this kernel is the one that was learned with it.
-    peer = SVC(kernel=fitted.kernel_values, C=fitted.C).fit(X[:90], y[:90])
+    peer = SVC(kernel=fitted.kernel_values, C=float(fitted.model_.options["C"])).fit(X[:90], y[:90])
     assert (peer.predict(X[90:]) == fitted.predict(X[90:])).mean() > 0.95
     again = AverageMKLClassifier(kernel=fitted.kernel_values).fit(X[:90], y[:90])
     assert again.score(X[90:], y[90:]) > 0.8
+
+
+def test_kernel_values_of_blocks_of_rows_are_those_of_single_rows() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(2500, 3))
+    fitted = SPNMKLClassifier().fit(X[:60], (X[:60, 0] * X[:60, 1] > 0).astype(int))
+    K = fitted.kernel_values(X)  # more than 64 MB of kernels: two blocks
+    for i in (0, 1249, 2499):
+        np.testing.assert_array_equal(K[i : i + 1], fitted.kernel_values(X[i : i + 1], X))
+
+
+def test_kernel_values_stay_within_the_memory_limit() -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(3000, 2))
+    fitted = AverageMKLClassifier(memory_limit=0.05).fit(X[:60], (X[:60, 0] > 0).astype(int))
+    # 36 MB of values, and 60 MB of five kernels of a block of rows.
+    expected = (
+        r"kernel_values of 3000 x 3000 rows: it would take about 0\.1.* GB, but must not take "
+    )
+    with pytest.raises(ValueError, match=expected + r"more than 0\.05 GB; take fewer rows at once"):
+        fitted.kernel_values(X)
+    assert fitted.kernel_values(X[:100]).shape == (100, 100)
+    fitted.set_params(memory_limit=0.12)
+    assert fitted.kernel_values(X).shape == (3000, 3000)
 
 
 @pytest.mark.parametrize("is_given", [False, True])

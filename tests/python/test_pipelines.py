@@ -92,6 +92,15 @@ def test_an_error_in_a_callback_keeps_the_model_so_far(error: BaseException) -> 
         machine.set_params(calibration=0).predict_proba(X)
 
 
+def test_a_callback_ends_the_calibration_by_false() -> None:
+    X, y = rows()
+    machine = FlatSVC(calibration=0.2, progress=lambda stage, **_: stage != "calibration")
+    with pytest.warns(UserWarning, match="an interruption came before calibration, which the mo"):
+        machine.fit(X, y)
+    assert machine.calibration_ is None
+    assert machine.report_["stop"] == "converged"
+
+
 def test_a_callback_ends_the_training_by_false() -> None:
     X, y = rows()
     assert FlatSVC(progress=lambda **_: False).fit(X, y).report_["stop"] == "interrupted"

@@ -173,6 +173,47 @@ def test_logistic_regression_of_two_classes_has_its_own_probabilities(two_classe
     assert fitted.temperature == pytest.approx(2, rel=0.1)
 
 
+@pytest.mark.parametrize("kind", [FlatSVC, FlatLogisticRegression, KernelRidgeClassifier])
+@pytest.mark.parametrize("are_sets", [False, True])
+def test_a_row_of_weight_two_calibrates_like_two_rows(kind: Any, are_sets: bool) -> None:
+    X, y = rows(400, 7)
+    sets = [{label, "wet"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
+    labels = np.array(sets, dtype=object) if are_sets else y
+    fitted = kind().fit(X[:200], labels[:200])
+    weights = np.arange(200) % 3
+    twice = np.repeat(np.arange(200, 400), weights)
+    weighted = fitted.calibrate(X[200:], labels[200:], sample_weight=weights).calibration_
+    repeated = fitted.calibrate(X[twice], labels[twice]).calibration_
+    plain = fitted.calibrate(X[200:], labels[200:]).calibration_
+    assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-6)
+    assert weighted.shift == pytest.approx(repeated.shift, rel=1e-6)
+    assert weighted.error_before == pytest.approx(repeated.error_before, rel=1e-6)
+    assert weighted.num_rows == np.count_nonzero(weights)
+    assert weighted.temperature != pytest.approx(plain.temperature, rel=1e-4)
+    with pytest.raises(ValueError, match=r"sample_weight.shape == \(3,\)"):
+        fitted.calibrate(X, y, sample_weight=[1, 2, 3])
+    with pytest.raises(ValueError, match="Negative values"):
+        fitted.calibrate(X, y, sample_weight=np.full(400, -1))
+
+
+def test_rows_that_are_held_out_count_by_their_weights() -> None:
+    X, y = rows(600, 8)
+    weights = (np.arange(600) % 2).astype(float)
+    wrong = np.where(weights == 0, np.roll(y, 1), y)
+    fitted = FlatSVC(calibration=0.3).fit(X, wrong, sample_weight=weights)
+    plain = FlatSVC(calibration=0.3).fit(X, wrong)
+    assert fitted.calibration_ is not None
+    assert plain.calibration_ is not None
+    assert fitted.calibration_.num_rows < 0.6 * plain.calibration_.num_rows  # without weight 0
+
+
+def test_a_time_limit_before_calibration_is_told() -> None:
+    X, y = rows(600, 9)
+    with pytest.warns(UserWarning, match="the time limit came before calibration, which the mod"):
+        fitted = FlatSVC(calibration=0.3, time_limit_seconds=1e-9).fit(X, y)
+    assert fitted.calibration_ is None
+
+
 @pytest.mark.parametrize("kind", [FlatSVC, FlatLogisticRegression, HRSVC, KernelRidgeClassifier])
 def test_label_sets_can_be_calibrated(kind: Any) -> None:
     X, y = rows(400, 7)

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -75,13 +78,23 @@ Drawn draw(std::size_t num_rows, double temperature, std::uint64_t seed) {
 
 const LabelGraph kFlat = LabelGraph::flat(4);
 
+Calibration calibrated(const Identity& predictor, const LabelGraph& hierarchy, const Drawn& drawn,
+                       Executor& executor, std::span<const double> weights = {}) {
+  RunControl control;
+  return fit_calibration(predictor, hierarchy, {drawn.X, drawn.truth, weights}, executor, control);
+}
+
+/// The rows i, in this order.
+Drawn rows_of(const Drawn& drawn, std::span<const std::uint32_t> rows) {
+  return {select_rows(drawn.X, rows), select_rows(drawn.truth, rows)};
+}
+
 TEST(Calibration, finds_the_temperature_that_drew_the_labels) {
   const Identity predictor(4);
   Executor executor(1);
   for (const double temperature : {0.3, 1.0, 2.5}) {
     const Drawn drawn = draw(20000, temperature, 5);
-    const Calibration fitted =
-        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
+    const Calibration fitted = calibrated(predictor, kFlat, drawn, executor);
     EXPECT_NEAR(fitted.temperature, temperature, 0.05 * temperature);
     EXPECT_EQ(fitted.num_rows, 20000);
     EXPECT_LT(fitted.error, 0.02);
@@ -95,11 +108,10 @@ TEST(Calibration, has_the_same_bits_on_any_number_of_threads) {
   const Identity predictor(4);
   const Drawn drawn = draw(500, 0.7, 6);
   Executor one(1);
-  const Calibration expected = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, one);
+  const Calibration expected = calibrated(predictor, kFlat, drawn, one);
   for (const int threads : {2, 5}) {
     Executor executor(threads);
-    const Calibration fitted =
-        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
+    const Calibration fitted = calibrated(predictor, kFlat, drawn, executor);
     EXPECT_EQ(fitted.temperature, expected.temperature);
     EXPECT_EQ(fitted.error, expected.error);
   }
@@ -114,7 +126,7 @@ TEST(Calibration, without_usable_rows_throws) {
   drawn.truth.append(std::vector<LabelId>{0, 1});  // two labels
   drawn.truth.append(std::vector<LabelId>{0});
   try {
-    fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, executor);
+    calibrated(predictor, kFlat, drawn, executor);
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_THAT(error.what(), HasSubstr("1 held-out rows have one label that the model knows, but "
@@ -145,7 +157,7 @@ TEST(Calibration, of_label_sets_finds_the_temperature_and_the_shift_that_drew_th
   Executor one(1), three(3);
   for (const auto& [temperature, shift] : {std::pair{0.5, -2.0}, {1.0, 0.0}, {2.5, 0.7}}) {
     const Drawn drawn = draw_sets(20000, temperature, shift, 5);
-    const Calibration fitted = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, one);
+    const Calibration fitted = calibrated(predictor, kFlat, drawn, one);
     EXPECT_NEAR(fitted.temperature, temperature, 0.05 * temperature);
     EXPECT_NEAR(fitted.shift, shift, 0.05);
     EXPECT_EQ(fitted.num_rows, 20000);
@@ -153,7 +165,7 @@ TEST(Calibration, of_label_sets_finds_the_temperature_and_the_shift_that_drew_th
     if (shift != 0) {
       EXPECT_GT(fitted.error_before, 2 * fitted.error);
     }
-    const Calibration same = fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, three);
+    const Calibration same = calibrated(predictor, kFlat, drawn, three);
     EXPECT_EQ(fitted.temperature, same.temperature);
     EXPECT_EQ(fitted.shift, same.shift);
     EXPECT_EQ(fitted.error, same.error);
@@ -181,8 +193,7 @@ TEST(Calibration, of_label_sets_is_the_most_likely_one) {
   const Identity predictor(4, Identity::Answer::set);
   for (const std::uint64_t seed : {1, 2, 3}) {
     const Drawn drawn = draw_sets(40, 0.5, -1, seed);
-    const Calibration fitted =
-        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    const Calibration fitted = calibrated(predictor, kFlat, drawn, Executor::serial());
     const double least = likelihood(drawn, fitted.temperature, fitted.shift);
     for (const double step : {-0.01, 0.01}) {
       EXPECT_GT(likelihood(drawn, fitted.temperature + step, fitted.shift), least);
@@ -199,12 +210,85 @@ TEST(Calibration, of_label_sets_is_finite_and_keeps_the_order_of_scores) {
       drawn.X.append_row(std::vector<FeatureId>{0, 1, 2}, std::vector<float>{5, -5, -6});
       drawn.truth.append(is_reversed ? std::vector<LabelId>{1, 2} : std::vector<LabelId>{0});
     }
-    const Calibration fitted =
-        fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    const Calibration fitted = calibrated(predictor, kFlat, drawn, Executor::serial());
     EXPECT_GT(fitted.temperature, 0);
     EXPECT_LE(fitted.temperature, 1e4);
     EXPECT_TRUE(std::isfinite(fitted.shift));
   }
+}
+
+/// Fits in which row i has the weight 0, 1 or 2, and in which it occurs as often.
+void expect_weights_are_counts(const Identity& predictor, const Drawn& drawn) {
+  std::vector<double> weights;
+  std::vector<std::uint32_t> repeated;
+  for (std::uint32_t i = 0; i < drawn.truth.num_rows(); ++i) {
+    weights.push_back(i % 3);
+    repeated.insert(repeated.end(), i % 3, i);
+  }
+  Executor executor(2);
+  const Calibration weighted = calibrated(predictor, kFlat, drawn, executor, weights);
+  const Calibration same = calibrated(predictor, kFlat, rows_of(drawn, repeated), executor);
+  EXPECT_NEAR(weighted.temperature, same.temperature, 1e-6 * same.temperature);
+  EXPECT_NEAR(weighted.shift, same.shift, 1e-6);
+  EXPECT_NEAR(weighted.error_before, same.error_before, 1e-9);
+  EXPECT_EQ(weighted.num_rows, 200);  // those that have a weight
+  const Calibration unweighted = calibrated(predictor, kFlat, drawn, executor);
+  EXPECT_GT(std::abs(weighted.temperature - unweighted.temperature), 1e-4);
+  const std::vector<double> ones(drawn.truth.num_rows(), 1.0);
+  EXPECT_EQ(calibrated(predictor, kFlat, drawn, executor, ones).error, unweighted.error);
+}
+
+TEST(Calibration, counts_a_row_of_weight_two_twice) {
+  expect_weights_are_counts(Identity(4), draw(300, 0.7, 9));
+  expect_weights_are_counts(Identity(4, Identity::Answer::set), draw_sets(300, 0.7, -1, 9));
+}
+
+TEST(Calibration, needs_a_weight_for_each_row) {
+  const Drawn drawn = draw(5, 1, 1);
+  const std::vector<double> weights(4, 1.0);
+  try {
+    calibrated(Identity(4), kFlat, drawn, Executor::serial(), weights);
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("there are 4 row weights, but must be 5"));
+  }
+}
+
+/// A clock that a second passes on with each look.
+double counted_seconds() {
+  static std::atomic<int> looks = 0;
+  return ++looks;
+}
+
+/// Passes over the rows until the control ends the fit, if it does within so many looks at it.
+void expect_ends_within(const Identity& predictor, const Drawn& drawn, double looks) {
+  std::int64_t passes = 0;
+  RunControl control(
+      [&](const Progress& progress) {
+        EXPECT_EQ(progress.stage, "calibration");
+        passes = progress.done;
+        return true;
+      },
+      looks, &counted_seconds);
+  EXPECT_THROW(
+      fit_calibration(predictor, kFlat, {drawn.X, drawn.truth}, Executor::serial(), control),
+      OutOfTime);
+  EXPECT_EQ(control.stop_reason(), Stop::time_limit);
+  EXPECT_LE(static_cast<double>(passes), looks);
+}
+
+TEST(Calibration, ends_at_a_time_limit_and_where_it_is_interrupted) {
+  for (const double looks : {0.5, 3.0, 20.0}) {
+    expect_ends_within(Identity(4), draw(1000, 0.7, 3), looks);
+    expect_ends_within(Identity(4, Identity::Answer::set), draw_sets(1000, 0.7, 0, 3), looks);
+  }
+  const Drawn drawn = draw(1000, 0.7, 3);
+  int reports = 0;
+  RunControl control([&](const Progress&) { return ++reports < 3; });
+  EXPECT_THROW(
+      fit_calibration(Identity(4), kFlat, {drawn.X, drawn.truth}, Executor::serial(), control),
+      OutOfTime);
+  EXPECT_EQ(reports, 3);
 }
 
 TEST(Calibration, of_node_estimates_counts_the_ancestors_of_labels) {
@@ -227,8 +311,7 @@ TEST(Calibration, of_node_estimates_counts_the_ancestors_of_labels) {
     drawn.X.append_row(std::vector<FeatureId>{0, 1, 2}, scores);
     drawn.truth.append(set);
   }
-  const Calibration fitted =
-      fit_calibration(predictor, chain, drawn.X.view(), drawn.truth, Executor::serial());
+  const Calibration fitted = calibrated(predictor, chain, drawn, Executor::serial());
   EXPECT_NEAR(fitted.temperature, 1, 0.1);
   EXPECT_NEAR(fitted.shift, std::log(3), 0.1);
 }
@@ -237,7 +320,7 @@ TEST(Calibration, of_label_sets_needs_two_rows) {
   const Identity predictor(4, Identity::Answer::set);
   const Drawn drawn = draw_sets(1, 1, 0, 1);
   try {
-    fit_calibration(predictor, kFlat, drawn.X.view(), drawn.truth, Executor::serial());
+    calibrated(predictor, kFlat, drawn, Executor::serial());
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_THAT(error.what(), HasSubstr("there are 1 held-out rows, but must be at least 2"));

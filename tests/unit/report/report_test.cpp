@@ -219,7 +219,7 @@ TEST(HeldOut, calibration_of_what_cannot_be_told_apart_is_a_half) {
   Executor executor(1);
   RunControl control;
   const TrainingSet data = t.rows.training_set();
-  const Calibration c = calibrate_held_out(method, *run, data, 0.25, executor, control);
+  const Calibration c = calibrate_held_out(method, *run, data, 0.25, executor, control).value();
   EXPECT_EQ(c.num_rows, 15);
   std::vector<float> scores(t.model.labels.size());
   std::vector<double> p(scores.size());
@@ -231,6 +231,21 @@ TEST(HeldOut, calibration_of_what_cannot_be_told_apart_is_a_half) {
     FAIL();
   } catch (const InvalidOption& error) {
     EXPECT_THAT(error.what(), HasSubstr("1.5"));
+  }
+}
+
+TEST(HeldOut, calibration_that_is_ended_is_none) {
+  const Trained t = trained();
+  const Method& method = find_method("nhsvm");
+  Executor executor(1);
+  const TrainingSet data = t.rows.training_set();
+  for (const auto& [limit, why] : {std::pair{0.0, "the time limit"}, {1e9, "an interruption"}}) {
+    const auto run = method.start();
+    RunControl control([](const Progress& progress) { return progress.stage != "calibration"; },
+                       limit);
+    EXPECT_FALSE(calibrate_held_out(method, *run, data, 0.25, executor, control));
+    EXPECT_THAT(std::string(why_not_calibrated(control)),
+                HasSubstr(concat(why, " came before calibration, which the model lacks")));
   }
 }
 
