@@ -11,7 +11,6 @@
 
 namespace margrove {
 namespace {
-using detail::quoted;
 
 struct Cell {
   std::string_view text;
@@ -43,7 +42,7 @@ class NamesBuilder {
       }
     }
     if (!id)
-      fail(first.place, "label ", quoted(label), " has no name, but the line must be ", form);
+      fail(first.place, "label ", detail::quoted(label), " has no name, but the line must be ", form);
   }
 
   LabelNames finish(std::string_view form) {
@@ -68,7 +67,7 @@ class NamesBuilder {
   std::string name_in(const Cell& cell) const {
     if (cell.text.find('\0') != std::string_view::npos ||
         find_invalid_utf8(cell.text) != std::string_view::npos) {
-      fail(cell.place, "name is ", quoted(cell.text), ", but must be UTF-8 text");
+      fail(cell.place, "name is ", detail::quoted(cell.text), ", but must be UTF-8 text");
     }
     std::string name(cell.text);
     std::ranges::replace_if(
@@ -149,7 +148,7 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     const auto node = hierarchy.codec.find(names.labels.name(label));
     if (!node) {
       require(drops_unknown, names.source, ":", names.lines[label], ": label is ",
-              quoted(names.labels.name(label)), ", but must be a node of ", hierarchy.source,
+              detail::quoted(names.labels.name(label)), ", but must be a node of ", hierarchy.source,
               "; --unknown-labels drop leaves out the others");
       if (unknown.count++ == 0) unknown.example = names.labels.name(label);
     } else if (has_own[*node]) {
@@ -164,7 +163,7 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     }
   }
   require(unknown.count < names.labels.size(), names.source, ": none of its ", unknown.count,
-          " labels is a node of ", hierarchy.source, "; one of them is ", quoted(unknown.example));
+          " labels is a node of ", hierarchy.source, "; one of them is ", detail::quoted(unknown.example));
   return unknown;
 }
 
@@ -173,7 +172,7 @@ void require_known_names(const LabelCodec& codec, const LabelNames& names,
   const bool any_is_known = std::ranges::any_of(
       names.labels.names(), [&](const std::string& name) { return codec.find(name).has_value(); });
   require(any_is_known, names.source, ": none of its ", names.labels.size(),
-          " labels is a label of ", source, "; one of them is ", quoted(names.labels.name(0)));
+          " labels is a label of ", source, "; one of them is ", detail::quoted(names.labels.name(0)));
 }
 
 Hierarchy flat_labels(const LabelCodec& codec, const LabelNames& names) {
