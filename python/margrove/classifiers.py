@@ -68,9 +68,10 @@ class FlatSVC(Continued):
         maximum number of passes over the rows [>= 1]
     match_names : bool, default False
         rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of
-        a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of
-        OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; labels
-        with names and without rows can be answered, too [true | false]
+        a label (of --label-names, names and alternative names of SKOS, names and synonyms of OBO;
+        or the label itself, where none has a name and at least half of them are words) adds to its
+        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
+        without rows can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
@@ -287,9 +288,10 @@ class FlatLogisticRegression(Continued):
         maximum number of passes over the rows [>= 1]
     match_names : bool, default False
         rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of
-        a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of
-        OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; labels
-        with names and without rows can be answered, too [true | false]
+        a label (of --label-names, names and alternative names of SKOS, names and synonyms of OBO;
+        or the label itself, where none has a name and at least half of them are words) adds to its
+        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
+        without rows can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
@@ -1619,11 +1621,13 @@ class LevelSVC(Classifier):
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000
         maximum number of passes over the rows for a node [>= 1]
-    match_names : bool, default False
-        rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of
-        a label in its hierarchy file (names and alternative names of SKOS, names and synonyms of
-        OBO) adds to its score, with a weight fitted by a cross-validation in decision_folds; labels
-        with names and without rows can be answered, too [true | false]
+    match_names : bool | str, default "auto"
+        rows of texts (auto: where labels have names and bias is not 0; false: never): the
+        similarity of a text to the names of a label (of --label-names, names and alternative names
+        of SKOS, names and synonyms of OBO; or the label itself, where none has a name and at least
+        half of them are words) adds to its score, with a weight fitted by a cross-validation in
+        decision_folds; labels with names and without rows can be answered, too [auto | true |
+        false]
     loss : str, default "squared-hinge"
         ovr: loss of each row's margin; crammer-singer has the hinge [hinge | squared-hinge]
     multiclass : str, default "auto"
@@ -1703,7 +1707,7 @@ class LevelSVC(Classifier):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
-        match_names: bool = False,
+        match_names: bool | str = "auto",
         loss: str = "squared-hinge",
         multiclass: str = "auto",
         hierarchy: Any = None,
