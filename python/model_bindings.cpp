@@ -256,6 +256,16 @@ nb::object calibration_of(const ModelParts& model) {
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before, c.shift);
 }
 
+/// (weights, offsets, whether trained jointly) of the levels, from the roots down; empty arrays
+/// where the model has none.
+nb::tuple levels(const ModelParts& model) {
+  const LinearPredictor* linear = model.predictor->linear();
+  const LevelWeights of_model = linear != nullptr ? linear->parts().levels : LevelWeights{};
+  return nb::make_tuple(to_numpy(std::vector(of_model.factors)),
+                        to_numpy(std::vector(of_model.offsets)),
+                        to_numpy(std::vector(of_model.joint)));
+}
+
 /// Whether each label may be answered: those of the training rows and, of linear models, those that
 /// are answered without rows.
 nb::object answerable(const ModelParts& model) {
@@ -506,6 +516,7 @@ void bind_model(nb::module_& m) {
       .def("predict_sentences", &predict_sentences, "sentences"_a, "threads"_a)
       .def("explain_sentence", &explain_sentence, "sentence"_a, "num_others"_a)
       .def_prop_ro("calibration", &calibration_of)
+      .def_prop_ro("levels", &levels)
       .def_prop_ro("linear_parts", &linear_parts)
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(),
            "row_weights"_a.noconvert().none(), "threads"_a)

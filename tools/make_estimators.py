@@ -110,8 +110,9 @@ ESTIMATORS = [
         "level-svm",
         True,
         "Linear SVMs at all levels of the hierarchy, summed with a weight for each level.\n\n"
-        "The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. "
-        "Rows may have several labels.",
+        "The level weights are fitted on held-out rows: `level_weights_` after `fit`, from the "
+        "roots down. Without a hierarchy all labels are roots. Rows may have several labels.",
+        "Leveled",
     ),
     Estimator(
         "KernelRidgeClassifier",
@@ -248,6 +249,7 @@ from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
 from margrove._continued import Continued, Incremental
+from margrove._levels import Leveled
 from margrove._progress import Progress
 from margrove._structured import Structured
 from margrove._unweighted import Unweighted

@@ -98,7 +98,7 @@ class Targets:
             if parent is not None and (str(parent), str(child)) not in known:
                 raise ValueError(
                     f"y: a path goes from {parent!r} to {child!r}, which must be an edge of the "
-                    "hierarchy"
+                    f"hierarchy{self._sets_instead()}"
                 )
         return hierarchy
 
@@ -141,6 +141,9 @@ class Targets:
             f"y: row {row}: label is {label!r}, but must be a node of the hierarchy{source}; add "
             "it there, or leave the row out"
         )
+
+    def _sets_instead(self) -> str:
+        return sets_instead(self.path_form.row) if self.path_form is not None else ""
 
     def to_core(self) -> Sets:
         """The labels for the extension."""
@@ -218,6 +221,16 @@ def _are_paths(y: Any) -> bool:
     return y.dtype.kind in "UST" or (y.dtype.kind in "iuf" and _are_numbers_of_paths(y))
 
 
+def sets_instead(row: type) -> str:
+    """The end of a message on paths that may be meant as label sets; empty for arrays."""
+    if row is np.ndarray:
+        return ""
+    return (
+        "; rows of y that are lists or tuples are paths from a root down to the label: give "
+        "several labels of a row as a set, {'a', 'b'}"
+    )
+
+
 def _are_numbers_of_paths(y: NDArray[Any]) -> bool:
     """Whether an array has whole numbers other than 0 and 1, or NaN for levels that are missing."""
     try:
@@ -273,10 +286,13 @@ def targets_of_paths(y: Any, separator: str = SEPARATOR, *, by_name: bool = Fals
     """Paths as classes and positions; nodes are paths, or (by_name) names."""
     rows, form = _rows_of_paths(y)
     paths: list[list[Any]] = []
-    edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
+    try:
+        edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
+    except ValueError as error:
+        raise ValueError(f"{error}{sets_instead(form.row)}") from None
     empty = next((number for number, path in enumerate(paths) if not path), None)
     if empty is not None:
-        raise ValueError(f"y: row {empty} is empty, but must be a path")
+        raise ValueError(f"y: row {empty} is empty, but must be a path{sets_instead(form.row)}")
     names: dict[str, Any] = {}
     if not by_name:
         known: dict[tuple[Any, ...], list[str]] = {}

@@ -19,6 +19,7 @@
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "methods/name_matching.hpp"
+#include "model/splits.hpp"
 
 namespace margrove {
 namespace {
@@ -246,6 +247,7 @@ class NamedTraining {
           fit_one_vs_rest(select_rows(X, split.training), select_rows(sets, split.training),
                           plan_.num_labels(), kept_weights(plan_.rows.weights, split.training),
                           plan_.run, nullptr, false, executor_, share);
+      note_end(to_report(part).stop, share);
       end_if_interrupted(control_);
       of_folds_.push_back(std::move(part.weights));
       if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
@@ -312,6 +314,7 @@ TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, E
                                  kept_weights(plan.rows.weights, rows), plan.run,
                                  has_start ? &start->folds[fold] : nullptr, keep, executor, share);
     ++fold;
+    note_end(to_report(part).stop, share);
     if (keep) state.folds.emplace_back(own, part);
     return std::make_unique<LinearPredictor>(
         flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));

@@ -291,6 +291,7 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   bool has_fold = false;
   const auto score_fold = [&](const Split& split, RunControl& share) {
     NodeFit fit = fit_on(&split.training, share);
+    note_end(fit.report.stop, share);
     end_if_interrupted(control);
     if (std::exchange(has_fold, true) && !control.proceed()) return;  // earlier folds must do
     std::vector<bool> has_rows = nodes_with_rows(plan, split.training);

@@ -12,6 +12,7 @@
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "model/splits.hpp"
 #include "recursive/recursive.hpp"
 
 namespace margrove {
@@ -313,6 +314,7 @@ TrainResult train_recursive(const HrPlan& plan, Executor& executor, RunControl& 
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     Fit fit = fit_rows(plan, select_rows(X, rows), select_rows(sets, rows),
                        kept_weights(plan.rows.weights, rows), executor, share);
+    note_end(fit.report.stop, share);
     return std::make_unique<LinearPredictor>(parts_of(plan, std::move(fit.weights), 0));
   };
   Decision decision = tuned_decision(decision_options(plan.options), X, sets, plan.rows.weights,

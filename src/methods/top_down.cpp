@@ -340,6 +340,7 @@ TrainResult train_top_down(const TopDownPlan& plan, const LabelFitSource& fits, 
   };
   const auto fit_fold = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     TopDownFit fit = fit_part(plan, rows, source, executor, share);
+    note_end(fit.report.stop, share);
     return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
   Decision decision =

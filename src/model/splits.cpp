@@ -95,10 +95,14 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
         control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
     visit(split, share);
     end_if_interrupted(control);
-    if (share.stop_reason() == Stop::converged) ++whole;
+    if (share.stop_reason() == Stop::converged && share.notes().empty()) ++whole;
     longest_overrun = std::max(longest_overrun, share.seconds() - seconds);
   }
   note_unfinished(folds.size(), whole, result, control);
+}
+
+void note_end(Stop stop, RunControl& share) {
+  if (stop == Stop::time_limit) share.note("the time limit ended the training of a fold");
 }
 
 Split stratified_hold_out(const LabelSets& labels, double fraction, std::uint64_t seed) {

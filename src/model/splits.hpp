@@ -31,6 +31,9 @@ std::vector<Split> validation_folds(const LabelSets& labels, int num_folds, std:
 void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
                     std::string_view result, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit);
+/// For visit(): tells cross_validate() how the training of the fold ended, where parts of it have
+/// shares of `share`, which then does not know.
+void note_end(Stop stop, RunControl& share);
 /// About `fraction` of every label's rows; a label with one row stays in training. Throws
 /// InvalidOption unless 0 < fraction < 1, and InvalidInput if nothing would be held out.
 Split stratified_hold_out(const LabelSets& labels, double fraction, std::uint64_t seed);

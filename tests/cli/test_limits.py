@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 from counted_clock import LIBRARY, LONG, STEP_SECONDS, Counted, run_counted
 from test_cli import (
@@ -371,6 +372,46 @@ class Time(CliTest):
         self.write("labels", ",".join(f"n{k}" for k in range(200_000)) + " 1:1\nb 2:1\n")
         self.assert_ends_preparation("labels")
 
+    @unittest.skipUnless(LIBRARY, "needs the counted clock")
+    def test_a_limit_before_the_first_pass_leaves_no_model_and_a_later_one_says_how_far(
+        self,
+    ) -> None:
+        # A limit of .05 s left a model without weights, with exit code 0 and a mild warning.
+        self.write("tree", "r a\nr b\na a1\na a2\nb b1\nb b2\n")
+        rng = random.Random(1)
+        lines = (
+            f"{rng.choice(['a1', 'a2', 'b1', 'b2'])} "
+            + " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 9))
+            for _ in range(400)
+        )
+        self.write("rows", "\n".join(lines) + "\n")
+        early, late, folds = 0, 0, 0
+        for method in (["hsvm"], ["nhsvm"], ["level-svm"], ["flat-svm", "--decision", "scut"]):
+            for limit in (*range(8, 60, 4), *range(60, 400, 40)):
+                done = run_counted(
+                    self.directory.name, "train", "--quiet", "--time-limit-seconds",
+                    str(limit * STEP_SECONDS), "--hierarchy", "tree", "--tolerance", "1e-14",
+                    "--C", "1e4", "--method", *method, "rows", "model",
+                )  # fmt: skip
+                path = Path(self.directory.name) / "model"
+                with self.subTest(method=method, limit=limit):
+                    if done.code == 5:
+                        self.assertFalse(path.exists())
+                        early += "before the end of the first pass; there is no model" in done.err
+                        continue
+                    self.assertEqual(done.code, 0, done.err)
+                    self.assertIn("stop\ttime_limit\n", done.out)
+                    passes = int(done.out.split("passes\t")[1].split("\n")[0])
+                    self.assertGreater(passes, 0)
+                    self.assertIn(f"the time limit ended training after {passes} pass", done.err)
+                    late += "at a relative gap of" in done.err
+                    folds += "folds of the cross-validation early or left them out" in done.err
+                    self.assertNotIn("search for the most violating labelling was exact", done.err)
+                    path.unlink()
+        self.assertGreater(early, 0)
+        self.assertGreater(late, 0)
+        self.assertGreater(folds, 0)
+
     def test_limits_end_training_on_a_dense_graph(self) -> None:
         # Four rows with twelve labels each took 19.5 s for a limit of 1 s.
         rng = random.Random(1)
@@ -448,7 +489,7 @@ class Time(CliTest):
                 length = [] if solver == "sgd" else ["--tolerance", "1e-14"]
                 self.limited(
                     "--method", "structured", "--solver", solver, "--max-passes", "1000000",
-                    *length, "tags", "/dev/null",
+                    *length, "tags", "/dev/null", codes=(0, 5),
                 )  # fmt: skip
 
     def test_training_on_sequences_asks_for_the_time_at_each_word(self) -> None:

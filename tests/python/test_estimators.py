@@ -37,7 +37,7 @@ from margrove._options import option_text
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -419,6 +419,46 @@ def test_a_time_limit_returns_the_best_model_so_far_and_warns() -> None:
         estimator.fit(*hard_rows())
     assert estimator.report_["stop"] == "time_limit"
     assert estimator.predict(hard_rows()[0]).shape == (400,)
+
+
+def test_a_time_limit_before_the_first_pass_raises() -> None:
+    estimator = HSVC(time_limit_seconds=0.0)
+    with pytest.raises(TimeoutError, match="the time limit ended"):
+        estimator.fit(*hard_rows())
+    assert not hasattr(estimator, "model_")
+
+
+def test_level_weights_are_attributes_from_the_roots_down() -> None:
+    X = np.eye(8, dtype=np.float32).repeat(4, axis=0)
+    y = np.repeat(["a1", "a2", "b1", "b2", "a1", "a2", "b1", "b2"], 4)
+    tree = {"r": ["a", "b"], "a": ["a1", "a2"], "b": ["b1", "b2"]}
+    joint = LevelSVC(hierarchy=tree).fit(X, y)
+    facts = dict(joint.model_.facts)
+    assert len(joint.level_weights_) == len(joint.level_offsets_)
+    listed = [float(value) for value in facts["level weights"].split()]
+    assert np.allclose(joint.level_weights_, listed, rtol=1e-3)
+    assert joint.level_is_joint_ is not None
+    assert joint.level_is_joint_.all()
+    ovr = LevelSVC(hierarchy=tree, multiclass="ovr").fit(X, y)
+    assert ovr.level_is_joint_ is not None
+    assert not ovr.level_is_joint_.any()
+    with pytest.raises(NotFittedError):
+        _ = LevelSVC().level_weights_
+
+
+def test_more_folds_than_rows_are_refused() -> None:
+    X, y = np.eye(8), np.repeat(["a", "b"], 4)
+    for estimator in (LevelSVC, FlatSVC):
+        with pytest.raises(
+            ValueError, match="option decision_folds is 500, but must be at most 8, the number of"
+        ):
+            estimator(decision_folds=500).fit(X, y)
+
+
+def test_crammer_singer_refuses_a_loss_that_it_lacks() -> None:
+    estimator = FlatSVC(multiclass="crammer-singer", loss="squared-hinge")
+    with pytest.raises(ValueError, match=r"loss is squared-hinge, .* multiclass is crammer-singer"):
+        estimator.fit(np.eye(4), ["a", "b", "a", "b"])
 
 
 def test_other_threads_run_during_training() -> None:

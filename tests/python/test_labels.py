@@ -78,3 +78,23 @@ def test_missing_paths_are_left_out() -> None:
 def test_labels_that_are_all_missing_are_an_error() -> None:
     with pytest.raises(ValueError, match="y: every label is missing"):
         FlatSVC().fit(X, [None, None, None, float("nan")])
+
+
+@pytest.mark.parametrize(
+    ("y", "hierarchy"),
+    [
+        ([["a", "b"], ["c"], ["a"], ["c"]], {"r": ["a", "b", "c"]}),
+        ([["a", "b"], [], ["a"], ["c"]], None),
+        ([("a", "b"), (), ("a",), ("c",)], None),
+        ([["a", "b"], [None, "b"], ["a"], ["c"]], None),
+    ],
+)
+def test_messages_on_lists_say_that_they_are_paths_and_that_several_labels_are_sets(
+    y: Any, hierarchy: Any
+) -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"rows of y that are lists or tuples are paths from a root down to the label: give "
+        r"several labels of a row as a set, \{'a', 'b'\}$",
+    ):
+        FlatSVC(hierarchy=hierarchy).fit(np.eye(4), y)

@@ -371,6 +371,14 @@ TEST(LevelModel, facts_have_the_levels_from_the_roots_down) {
     if (each.name.starts_with("level ")) texts.push_back(each.name + ": " + each.value);
   }
   EXPECT_THAT(texts, ElementsAre("level weights: 0.5 1.25", "level offsets: 0 -2"));
+  LinearPredictor::Parts parts = small_parts();
+  parts.levels = {{5, 8}, {-2.8e-12, 1e-3}, {0, 1}};
+  texts.clear();
+  for (const Fact& each : LinearPredictor(parts).facts()) {
+    if (each.name.starts_with("level ")) texts.push_back(each.name + ": " + each.value);
+  }
+  EXPECT_THAT(texts, ElementsAre("level weights: 5 8", "level offsets: 0 0.001",
+                                 "level training: ovr joint"));
 }
 
 TEST(LevelModel, compression_keeps_the_levels) {
@@ -409,6 +417,12 @@ TEST(LevelModel, damaged_levels_are_refused) {
     EXPECT_EQ(refused("linear.level_offsets", {c, 0}),
               "bad.model: tensor linear.level_offsets must be finite");
   }
+  TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
+  tensors.put<std::uint8_t>("linear.level_joint", {1, 2});
+  const std::string damaged = serialize_safetensors(tensors);
+  EXPECT_EQ(message_of<ModelFileError>(
+                [&] { parse_model(std::as_bytes(std::span(damaged)), "bad.model"); }),
+            "bad.model: tensor linear.level_joint must have 0 and 1 only");
   EXPECT_THAT(refused("linear.level_offsets", {0, 0, 0}), HasSubstr("linear.level_offsets"));
   EXPECT_THAT(refused("linear.level_weights", {1, 1, 1}), HasSubstr("linear.level_offsets"));
 }
