@@ -7,6 +7,7 @@ from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
 from margrove._continued import Continued, Incremental
+from margrove._levels import Leveled
 from margrove._progress import Progress
 from margrove._structured import Structured
 from margrove._unweighted import Unweighted
@@ -1585,11 +1586,11 @@ class TopDownSVC(Classifier):
         self.progress = progress
 
 
-class LevelSVC(Classifier):
+class LevelSVC(Leveled):
     """Linear SVMs at all levels of the hierarchy, summed with a weight for each level.
 
-    The level weights are fitted on held-out rows. Without a hierarchy all labels are roots. Rows
-    may have several labels.
+    The level weights are fitted on held-out rows: `level_weights_` after `fit`, from the roots
+    down. Without a hierarchy all labels are roots. Rows may have several labels.
 
     Parameters
     ----------

@@ -418,7 +418,7 @@ TEST(LevelModel, damaged_levels_are_refused) {
               "bad.model: tensor linear.level_offsets must be finite");
   }
   TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
-  tensors.put<std::uint8_t>("linear.level_joint", {1, 2});
+  tensors.put<std::uint8_t>("linear.level_joint", std::vector<std::uint8_t>{1, 2});
   const std::string damaged = serialize_safetensors(tensors);
   EXPECT_EQ(message_of<ModelFileError>(
                 [&] { parse_model(std::as_bytes(std::span(damaged)), "bad.model"); }),
