@@ -42,7 +42,8 @@ class NamesBuilder {
       }
     }
     if (!id)
-      fail(first.place, "label ", detail::quoted(label), " has no name, but the line must be ", form);
+      fail(first.place, "label ", detail::quoted(label), " has no name, but the line must be ",
+           form);
   }
 
   LabelNames finish(std::string_view form) {
@@ -148,8 +149,8 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     const auto node = hierarchy.codec.find(names.labels.name(label));
     if (!node) {
       require(drops_unknown, names.source, ":", names.lines[label], ": label is ",
-              detail::quoted(names.labels.name(label)), ", but must be a node of ", hierarchy.source,
-              "; --unknown-labels drop leaves out the others");
+              detail::quoted(names.labels.name(label)), ", but must be a node of ",
+              hierarchy.source, "; --unknown-labels drop leaves out the others");
       if (unknown.count++ == 0) unknown.example = names.labels.name(label);
     } else if (has_own[*node]) {
       add_line(hierarchy.other_names[*node], names.names[label]);
@@ -163,7 +164,8 @@ UnknownNames use_label_names(Hierarchy& hierarchy, const LabelNames& names, bool
     }
   }
   require(unknown.count < names.labels.size(), names.source, ": none of its ", unknown.count,
-          " labels is a node of ", hierarchy.source, "; one of them is ", detail::quoted(unknown.example));
+          " labels is a node of ", hierarchy.source, "; one of them is ",
+          detail::quoted(unknown.example));
   return unknown;
 }
 
@@ -172,7 +174,8 @@ void require_known_names(const LabelCodec& codec, const LabelNames& names,
   const bool any_is_known = std::ranges::any_of(
       names.labels.names(), [&](const std::string& name) { return codec.find(name).has_value(); });
   require(any_is_known, names.source, ": none of its ", names.labels.size(),
-          " labels is a label of ", source, "; one of them is ", detail::quoted(names.labels.name(0)));
+          " labels is a label of ", source, "; one of them is ",
+          detail::quoted(names.labels.name(0)));
 }
 
 Hierarchy flat_labels(const LabelCodec& codec, const LabelNames& names) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/out_of_time.hpp"
 #include "data/text_scan.hpp"
 #include "model/predictor.hpp"
 
@@ -75,10 +76,14 @@ TuningResult measure_points(const Method& method, const OptionValues& fixed,
       data.examples = examples.get();
       data.source = "tune";
       RunControl inner(control, [&](const Progress&) { return report(); });
-      const ModelParts model = train_model(method, *run, data, {}, executor, inner);
-      if (inner.stop_reason() != Stop::converged) break;
-      point.scores[s] = value_of(
-          model.predictor->files()->evaluate_file(validation.source(), executor, inner), metric);
+      try {
+        const ModelParts model = train_model(method, *run, data, {}, executor, inner);
+        if (inner.stop_reason() != Stop::converged) break;
+        point.scores[s] = value_of(
+            model.predictor->files()->evaluate_file(validation.source(), executor, inner), metric);
+      } catch (const OutOfTimeLimit&) {
+        break;  // result.stop says it
+      }
       ++done;
     }
   }

@@ -44,9 +44,10 @@ std::optional<Calibration> calibrate_held_out(const Method& method, MethodRun& r
   try {
     return calibrate(method, run, data, fraction, executor, control);
   } catch (const OutOfTime&) {
+    return std::nullopt;
   } catch (const OutOfTimeLimit&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 std::string_view why_not_calibrated(const RunControl& control) {

@@ -366,15 +366,19 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       RunControl inner(control, [&](const Progress&) { return report(); });
       TrainingSet data = split.training.training_set();
       data.continuation = continuation;
-      const ModelParts model =
-          train_model(method, *run, data, split.training.preprocessing, threads, inner);
-      if (inner.stop_reason() != Stop::converged) return nullptr;
-      double& score = result.points[p].scores[s];
-      score = measured(metric, model, split, threads, inner);
-      if (std::isnan(score)) return nullptr;
-      ++done;
-      report();
-      return model.state;
+      try {
+        const ModelParts model =
+            train_model(method, *run, data, split.training.preprocessing, threads, inner);
+        if (inner.stop_reason() != Stop::converged) return nullptr;
+        double& score = result.points[p].scores[s];
+        score = measured(metric, model, split, threads, inner);
+        if (std::isnan(score)) return nullptr;
+        ++done;
+        report();
+        return model.state;
+      } catch (const OutOfTimeLimit&) {
+        return nullptr;  // result.stop says it
+      }
     };
     run_paths(regularisation_paths(method, fixed, grid, part), splits.size(), executor, measure);
   }

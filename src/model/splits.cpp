@@ -95,7 +95,9 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
         control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
     visit(split, share);
     end_if_interrupted(control);
-    if (share.stop_reason() == Stop::converged && share.notes().empty()) ++whole;
+    const bool has_ended = share.stop_reason() != Stop::converged ||
+                           control.stop_reason() != Stop::converged || !share.notes().empty();
+    if (!has_ended) ++whole;
     longest_overrun = std::max(longest_overrun, share.seconds() - seconds);
   }
   note_unfinished(folds.size(), whole, result, control);

@@ -416,7 +416,7 @@ TEST(TrialRunner, knows_the_default_of_C_before_training) {
     EXPECT_EQ(*outlook.C, detail::parse_number("C", C->second));
   }
   EXPECT_EQ(runner.outlook(find_method("flat-svm"), {{"C", "0.5"}}, control).C, 0.5);
-  EXPECT_EQ(runner.outlook(find_method("average-mkl"), {}, control).C, 1);
+  EXPECT_EQ(runner.outlook(find_method("average-mkl"), {}, control).C, 3);
   EXPECT_EQ(runner.outlook(find_method("kernel-ridge"), {}, control).C, std::nullopt);
 }
 

@@ -108,7 +108,8 @@ TEST(AutomaticLossWeight, is_kept_in_the_model_as_a_number) {
     const Examples raw = scaled(testing::noisy_rows({}), 0.1F);
     const ModelParts model = fit(method.name, {}, raw);
     const std::string C = strength_of(model);
-    EXPECT_GT(std::stod(C), 5);
+    const bool is_of_norms = method.name != "spn-mkl";  // whose C depends on the number of rows
+    EXPECT_GT(std::stod(C), is_of_norms ? 5 : 0);
     const ModelParts same = fit(method.name, {{"C", C}}, raw);
     EXPECT_EQ(same.report.primal, model.report.primal);
     EXPECT_EQ(strength_of(same), C);

@@ -94,7 +94,7 @@ TEST_F(ProcessEncoderTest, a_process_that_has_ended_is_started_again) {
 }
 
 TEST_F(ProcessEncoderTest, names_of_options_and_models_have_encoders) {
-  const EncoderProcess process{2, script(concat(kHello, "\necho \"$@\" > \"$0.arguments\""))};
+  const EncoderProcess process{2, script(concat("echo \"$@\" > \"$0.arguments\"\n", kHello))};
   TfidfOptions options;
   name_encoder(options, process);
   EXPECT_EQ(options.encoder, nullptr) << "none";
