@@ -323,6 +323,15 @@ void run_paths(std::span<const PointPath> paths, std::size_t num_splits, Executo
   for (std::size_t index = 0; index < num_runs; ++index) run_one(index, executor);
 }
 
+PreparedSplit prepared_split(const Examples& raw, const Split& split, const Hierarchy* hierarchy,
+                             const PreprocessingOptions& preprocessing,
+                             std::span<const double> row_weights, RunControl& control,
+                             Executor& executor) {
+  return {prepare_rows(select_rows(raw, split.training), hierarchy, preprocessing,
+                       select_weights(row_weights, split.training), &control, executor),
+          select_rows(raw.labels, split.training), select_rows(raw, split.validation)};
+}
+
 }  // namespace
 
 TuningResult tune(const Method& method, const OptionValues& fixed,
@@ -350,11 +359,8 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
   for (const PointsOfRows& part : by_preprocessing(grid, preprocessing)) {
     std::vector<PreparedSplit> prepared(splits.size());
     executor.for_each(splits.size(), [&](std::size_t s, int) {
-      prepared[s].training =
-          prepare_rows(select_rows(raw, splits[s].training), hierarchy, part.preprocessing,
-                       select_weights(row_weights, splits[s].training), &control, executor);
-      prepared[s].training_labels = select_rows(raw.labels, splits[s].training);
-      prepared[s].validation = select_rows(raw, splits[s].validation);
+      prepared[s] = prepared_split(raw, splits[s], hierarchy, part.preprocessing, row_weights,
+                                   control, executor);
     });
     // The state that it leaves, if it is to be kept.
     const auto measure = [&](std::size_t p, std::size_t s, const Continuation& continuation,
@@ -370,14 +376,14 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
         const ModelParts model =
             train_model(method, *run, data, split.training.preprocessing, threads, inner);
         if (inner.stop_reason() != Stop::converged) return nullptr;
-        double& score = result.points[p].scores[s];
-        score = measured(metric, model, split, threads, inner);
+        const double score = measured(metric, model, split, threads, inner);
         if (std::isnan(score)) return nullptr;
+        result.points[p].scores[s] = score;
         ++done;
         report();
         return model.state;
-      } catch (const OutOfTimeLimit&) {
-        return nullptr;  // result.stop says it
+      } catch (const OutOfTimeLimit&) {  // result.stop says it
+        return nullptr;
       }
     };
     run_paths(regularisation_paths(method, fixed, grid, part), splits.size(), executor, measure);
