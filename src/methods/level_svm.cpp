@@ -342,11 +342,12 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
       nonzeros += count;
     }
   }
-  // Weights are held of each group, then of all nodes together, and of the paths.
+  // Weights are held of each group, then of all nodes together, and of the paths, whose lists grow
+  // by doubling.
   const bool has_groups = plan.groups.size() > 1;
   if (has_groups) largest.add("weights of the groups", 8 * nonzeros);
   MemoryEstimate paths;
-  paths.add("weights of the paths", (has_groups ? 24 : 16) * nonzeros);
+  paths.add("weights of the paths", 24 * nonzeros);
   MemoryEstimate training = larger_of(std::move(largest), std::move(paths));
   MemoryEstimate fold = training.times(1 - 1.0 / plan.decision.folds);
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
