@@ -2,25 +2,19 @@
 
 #include "base/out_of_time.hpp"
 #include "eval/tuning.hpp"
+#include "outputs/leaf_sets.hpp"
 
 namespace margrove {
 namespace {
 
 constexpr std::uint64_t kSplitSeed = 0;
 
-std::vector<double> weights_of(const TrainingSet& data, std::span<const std::uint32_t> rows) {
-  std::vector<double> weights;
-  if (data.row_weights.empty()) return weights;
-  for (const std::uint32_t i : rows) weights.push_back(data.row_weights[i]);
-  return weights;
-}
-
 Calibration calibrate(const Method& method, MethodRun& run, const TrainingSet& data,
                       double fraction, Executor& executor, RunControl& control) {
   const Split split = stratified_hold_out(*data.labels, fraction, kSplitSeed);
   const CsrMatrix X = select_rows(data.X, split.training);
   const LabelSets labels = select_rows(*data.labels, split.training);
-  const std::vector<double> weights = weights_of(data, split.training);
+  const std::vector<double> weights = kept_weights(data.row_weights, split.training);
   TrainingSet part = data;
   part.X = X;
   part.labels = &labels;
@@ -29,7 +23,7 @@ Calibration calibrate(const Method& method, MethodRun& run, const TrainingSet& d
   const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);
   const LabelSets truth = select_rows(*data.labels, split.validation);
-  const std::vector<double> held_out_weights = weights_of(data, split.validation);
+  const std::vector<double> held_out_weights = kept_weights(data.row_weights, split.validation);
   return fit_calibration(model.rows(), model.hierarchy, {held_out, truth, held_out_weights},
                          executor, control);
 }

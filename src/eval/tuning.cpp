@@ -15,6 +15,7 @@
 #include "eval/evaluation.hpp"
 #include "eval/metric_choice.hpp"
 #include "methods/labelled_rows.hpp"
+#include "outputs/leaf_sets.hpp"
 
 namespace margrove {
 namespace {
@@ -115,14 +116,6 @@ bool takes_partial_labels(const OptionValues& fixed, std::span<const OptionValue
     });
   };
   return is_given(fixed) || std::ranges::any_of(grid, is_given);
-}
-
-std::vector<double> select_weights(std::span<const double> weights,
-                                   std::span<const std::uint32_t> rows) {
-  std::vector<double> selected;
-  if (weights.empty()) return selected;
-  for (const std::uint32_t i : rows) selected.push_back(weights[i]);
-  return selected;
 }
 
 }  // namespace
@@ -328,7 +321,7 @@ PreparedSplit prepared_split(const Examples& raw, const Split& split, const Hier
                              std::span<const double> row_weights, RunControl& control,
                              Executor& executor) {
   return {prepare_rows(select_rows(raw, split.training), hierarchy, preprocessing,
-                       select_weights(row_weights, split.training), &control, executor),
+                       kept_weights(row_weights, split.training), &control, executor),
           select_rows(raw.labels, split.training), select_rows(raw, split.validation)};
 }
 

@@ -407,7 +407,8 @@ std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
 }
 
 bool matches_names(const LevelSvmOptions& options, const TrainingSet& data, double bias) {
-  return options.match_names.value.value_or(obstacle_of_names(data, bias).empty());
+  if (options.match_names.value) return *options.match_names.value;
+  return obstacle_of_names(data, bias).empty();
 }
 
 WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
