@@ -116,6 +116,10 @@ struct LabelGroup {
 };
 
 struct OneVsRestPlan {
+  /// Not a braced list, of which g++ 12 destroys the members twice where a later one throws.
+  OneVsRestPlan(const OneVsRestRun& run_of_options, const TrainingSet& training)
+      : run(run_of_options), data(training) {}
+
   OneVsRestRun run;
   TrainingSet data;
   PlannedRows rows;
@@ -400,8 +404,7 @@ template <class Options>
 Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& data,
               Executor& executor) {
   const OneVsRestRun run = one_vs_rest_run(options, data.X, loss);
-  // g++ 12 destroys a braced aggregate member twice if what initialises a later member throws.
-  OneVsRestPlan plan{run, data, {}, {}, {}, {}, {}};
+  OneVsRestPlan plan(run, data);
   if (!options.partial_labels) {
     set_rows(data, plan);
   } else {
@@ -477,11 +480,13 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
     costs = read_cost_matrix(options.cost_matrix, *data.codec).among(occurring.labels, *data.codec);
   }
   const auto num_labels = static_cast<std::uint32_t>(occurring.labels.size());
+  // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
+  PlannedRows rows = planned_rows(data, leaves.kept, bias);
   CrammerSingerPlan plan{
       .problem = CrammerSinger(options, loss_weight(options), num_labels, std::move(costs)),
       .bias = bias,
       .continuation = data.continuation,
-      .rows = planned_rows(data, leaves.kept, bias),
+      .rows = std::move(rows),
       .occurring = std::move(occurring),
       .label_of_row = {},
       .num_known_labels = static_cast<std::uint32_t>(data.codec->size()),
