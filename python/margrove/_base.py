@@ -250,7 +250,12 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             values.pop("lambda_", None)
         elif values["C"] == defaults["C"]:
             del values["C"]
-        return {name.rstrip("_"): option_text(value) for name, value in values.items()}
+        return {
+            name.rstrip("_"): "None"  # the library's message names it
+            if value is None and defaults[name] not in (None, "")
+            else option_text(value)
+            for name, value in values.items()
+        }
 
     def _adopt(
         self,

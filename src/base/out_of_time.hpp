@@ -21,6 +21,10 @@ class OutOfTime : public std::exception {
   const char* what() const noexcept override { return "the time is up"; }
 };
 
+inline bool is_cut_short(Stop stop) {
+  return stop == Stop::time_limit || stop == Stop::interrupted;
+}
+
 inline void end_if_out_of_time(RunControl* control) {
   if (control != nullptr && !control->proceed()) throw OutOfTime{};
 }

@@ -131,6 +131,21 @@ std::string default_text(const std::string& value) {
   return is_quoted ? concat("default '", value, "'") : concat("default ", value);
 }
 
+/// A switch takes its value after '=' only: `--match-names true` ends with a file too many.
+std::optional<std::string> detached_value(const CLI::App& program,
+                                          const std::vector<std::string>& arguments) {
+  const CLI::App& verb = *program.get_subcommand(arguments.front());
+  for (std::size_t k = 1; k + 1 < arguments.size(); ++k) {
+    const std::string& value = arguments[k + 1];
+    const CLI::Option* option = verb.get_option_no_throw(arguments[k]);
+    if (option == nullptr || option->get_expected_max() != 0) continue;
+    if (value == "true" || value == "false" || value == "auto") {
+      return fmt::format("{0} takes a value after '=' only: {0}={1}\n", arguments[k], value);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 OptionText option_text(const CLI::Option& option) {
@@ -234,11 +249,30 @@ std::optional<std::string> unknown_argument(const CLI::App& program,
                      method == nullptr ? "" : " with method " + method->as<std::string>());
 }
 
-std::optional<std::string> missing_value(const CLI::ParseError& error) {
+std::optional<std::string> wrong_values(const CLI::ParseError& error, const CLI::App& program,
+                                        const std::vector<std::string>& arguments) {
+  // The name of this error is that of the verb.
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return detached_value(program, arguments);
+  }
+  if (error.get_name() != "ArgumentMismatch") return std::nullopt;
   const std::string message = error.what();
-  const std::size_t end = message.find(": 1 required ");
-  if (error.get_name() != "ArgumentMismatch" || end == std::string::npos) return std::nullopt;
-  return fmt::format("{} needs a value\n", message.substr(0, end));
+  const std::string option = message.substr(0, message.find(':'));
+  if (message.starts_with(option + ": 1 required ")) {
+    return fmt::format("{} needs a value\n", option);
+  }
+  if (message.starts_with(option + ": At Most 1 required ")) {
+    return fmt::format("{} may be given once only\n", option);
+  }
+  return std::nullopt;
+}
+
+void require_file_names(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->get_type_name() != "FILE") continue;
+    require<InvalidOption>(std::ranges::count(option->results(), "") == 0, "option ",
+                           option->get_single_name(), " is empty, but must name a file");
+  }
 }
 
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {

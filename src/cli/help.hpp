@@ -48,8 +48,13 @@ std::size_t help_width();
 std::optional<std::string> unknown_argument(const CLI::App& program,
                                             const std::vector<std::string>& arguments);
 
-/// "--name needs a value" for an error that says so.
-std::optional<std::string> missing_value(const CLI::ParseError& error);
+/// What is wrong with the values of a verb's options: "--name needs a value", "--name may be given
+/// once only", or where the value of an option that may have none does not follow '='.
+std::optional<std::string> wrong_values(const CLI::ParseError& error, const CLI::App& program,
+                                        const std::vector<std::string>& arguments);
+
+/// Throws InvalidOption for a FILE that is empty, as of a shell variable that is not set.
+void require_file_names(const CLI::App& verb);
 
 /// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
 /// a known one; otherwise empty.

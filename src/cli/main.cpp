@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // An unknown option's value would be taken for MODEL, and the message would blame that.
     auto unknown = unknown_argument(app, arguments);
-    if (!unknown) unknown = missing_value(error);
+    if (!unknown) unknown = wrong_values(error, app, arguments);
     // Help is not an error, unless it is of a verb that does not exist.
     if (!unknown || (error.get_exit_code() == 0 && command)) {
       if (app.exit(error) == 0) return code_after_output(kOk);
@@ -105,7 +105,9 @@ int run(int argc, char** argv) {
     print_error(suggestion(app, arguments));
     return kUsage;
   }
-  set_option_names(names_of_words(*app.get_subcommands().front()));
+  const CLI::App& verb = *app.get_subcommands().front();
+  require_file_names(verb);
+  set_option_names(names_of_words(verb));
   return code_after_output(command->run());
 }
 

@@ -2,11 +2,24 @@
 
 #include "data/row_parts.hpp"
 #include "io/model_file.hpp"
+#include "margrove/errors.hpp"
 #include "methods/labelled_rows.hpp"
 #include "methods/model_rows.hpp"
 #include "model/process_encoder.hpp"
 
 namespace margrove::cli {
+namespace {
+
+/// Columns that were selected without one for the labels give rows without labels.
+void require_some_label(const ModelParts& model, const Examples& rows) {
+  require(
+      !model.records || model.records->selection.has_labels() || rows.labels.num_labels_total() > 0,
+      rows.source,
+      ": no row has a label, because the model was trained without a column of "
+      "labels; give labels as in training");
+}
+
+}  // namespace
 
 void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
@@ -37,18 +50,21 @@ Examples ModelArguments::read(const ModelParts& model, CommandControl& control,
                          "evaluate and info alone take");
   const std::vector<ViewFile> view_files = views.files();
   if (data_path != kStandardInput) {
-    return read_rows_of_model(model,
-                              {.rows = data_path,
-                               .views = view_files,
-                               .vectors = views.vector_file(),
-                               .labels_optional = !needs_labels},
-                              &control.run());
+    Examples raw = read_rows_of_model(model,
+                                      {.rows = data_path,
+                                       .views = view_files,
+                                       .vectors = views.vector_file(),
+                                       .labels_optional = !needs_labels},
+                                      &control.run());
+    if (needs_labels) require_some_label(model, raw);
+    return raw;
   }
   require_no_vector_file(model);
   ReadOptions options = file_options(model);
   options.labels_optional = !needs_labels;
   RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
   Examples raw = parts.read_all();
+  if (needs_labels) require_some_label(model, raw);
   read_views_of_model(raw, view_files, model.views, &control.run());
   return raw;
 }

@@ -52,7 +52,7 @@ std::string words_of(std::string_view label) {
     const bool is_in_word = is_letter(c) || c == U'\'' || c >= kEndOfAscii;
     if (!is_in_word || (is_capital && is_after_small)) words += ' ';
     if (is_in_word) words += bytes;
-    is_after_small = is_letter(c) && !is_capital;
+    if ((use_of(c) & kMark) == 0) is_after_small = is_letter(c) && !is_capital;
   });
   return words;
 }
@@ -62,7 +62,8 @@ std::vector<std::string> names_in_ids(const LabelCodec& labels, const std::strin
   std::size_t num_words = 0;
   for (const std::string& id : labels.names()) {
     if (path_separator != nullptr) {
-      names.push_back(split_path(id, *path_separator).back());
+      const std::string part = split_path(id, *path_separator).back();
+      names.push_back(is_words(part) ? words_of(part) : part);
       continue;
     }
     const bool counts = is_words(id);

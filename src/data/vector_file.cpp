@@ -20,7 +20,9 @@ void select_texts(Examples& rows) {
 
 void require_free_name(const Examples& rows) {
   const RecordSelection& columns = rows.selection;
-  for (const auto* names : {&columns.text, &columns.numeric, &columns.categorical}) {
+  const std::vector<std::string> labels{columns.label, columns.path};
+  for (const auto* names :
+       {&columns.text, &columns.numeric, &columns.categorical, &columns.path_levels, &labels}) {
     require(std::ranges::count(*names, kVectorColumn) == 0, rows.source, ": column '",
             kVectorColumn, "' is selected, but option vector_file gives the column of that name");
   }

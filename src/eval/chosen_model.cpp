@@ -27,13 +27,20 @@ std::string difference_text(const CandidateResult& result) {
 /// A training that the time limit has ended so near to the optimum is as good as any.
 constexpr double kSmallGap = 0.1;
 
-/// The model of the chosen candidate, trained on all rows; none if it does not end in time, or near
-/// to the optimum. Throws as train_chosen().
-std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Examples raw,
+/// Whether a model of all rows, which the time limit has ended, is to be preferred to the one of
+/// the search: a few passes over all rows say more than the optimum on less than half of them.
+bool is_preferred(const ModelParts& model, std::size_t num_rows, std::size_t rows_of_search) {
+  return model.report.relative_gap <= kSmallGap || 2 * rows_of_search < num_rows;
+}
+
+/// The model of the chosen candidate, trained on all rows; none if the time limit ended it and it
+/// is not preferred. Throws as train_chosen().
+std::optional<ModelParts> trained_on_all_rows(const AutomaticChoice& choice, Examples raw,
                                               const Hierarchy* hierarchy,
                                               const PreprocessingOptions& preprocessing,
                                               const AutomaticOptions& options, double memory_limit,
                                               Executor& executor, RunControl& control) {
+  const CandidateResult& chosen = choice.chosen();
   const Method& method = find_method(chosen.method);
   const TrialSetting setting = trial_setting(method, chosen.options, preprocessing, options.seed);
   if (!control.proceed()) return std::nullopt;
@@ -45,9 +52,10 @@ std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Exa
     require_memory(plan, data, memory_limit);
     ModelParts model =
         train_model(method, *setting.run, plan, data, prepared.preprocessing, executor, control);
-    const bool is_near = model.report.relative_gap <= kSmallGap;  // NaN: not known
     const bool has_ended = control.proceed() && model.report.stop != Stop::time_limit;
-    if (has_ended || (is_near && control.stop_reason() != Stop::interrupted)) return model;
+    if (has_ended) return model;
+    if (control.stop_reason() == Stop::interrupted) return std::nullopt;
+    if (is_preferred(model, data.X.num_rows(), choice.model_rows)) return model;
     return std::nullopt;
   } catch (const OutOfTimeLimit&) {
     return std::nullopt;
@@ -90,8 +98,8 @@ ModelParts train_chosen(AutomaticChoice& choice, Examples raw, const Hierarchy* 
                         const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
                         double memory_limit, Executor& executor, RunControl& control) {
   const std::size_t num_rows = raw.num_rows();
-  if (auto all = trained_on_all_rows(choice.chosen(), std::move(raw), hierarchy, preprocessing,
-                                     options, memory_limit, executor, control)) {
+  if (auto all = trained_on_all_rows(choice, std::move(raw), hierarchy, preprocessing, options,
+                                     memory_limit, executor, control)) {
     return std::move(*all);
   }
   ModelParts model = std::move(*choice.model);

@@ -19,6 +19,7 @@ Calibration calibrate(const Method& method, MethodRun& run, const TrainingSet& d
   part.X = X;
   part.labels = &labels;
   part.row_weights = weights;
+  part.is_part = true;
   part.continuation = {};  // an earlier run has seen the rows that are held out
   const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);

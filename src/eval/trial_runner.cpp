@@ -6,6 +6,16 @@
 #include "eval/tuning.hpp"
 
 namespace margrove {
+namespace {
+
+/// The training rows of a split.
+TrainingSet part_of(const TrialSplit& split) {
+  TrainingSet rows = split.training.training_set();
+  rows.is_part = true;
+  return rows;
+}
+
+}  // namespace
 
 TrialSetting trial_setting(const Method& method, const OptionValues& values,
                            const PreprocessingOptions& preprocessing, std::uint64_t seed) {
@@ -77,7 +87,7 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
   const auto train_one = [&](std::size_t s, Executor& threads) {
     if (!share.proceed()) return;
     const auto run = setting(method, values).run;
-    ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
+    ModelParts trained = train_model(method, *run, part_of(splits[s]),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
     Answers own = answers_of(trained, s, splits[s].validation_for(trained, share), threads, share);
@@ -102,13 +112,12 @@ TrialRunner::Outlook TrialRunner::outlook(const Method& method, const OptionValu
                                           RunControl& control) {
   const TrialSetting own = setting(method, values);
   const TrialSplit& split = splits_for(own, control).front();
-  const Plan plan =
-      plan_training(method, *own.run, split.training.training_set(), executor_, control);
+  const Plan plan = plan_training(method, *own.run, part_of(split), executor_, control);
   Outlook found;
   found.memory =
       plan.memory.times(static_cast<double>(raw_.num_rows()) /
                         static_cast<double>(std::max<std::size_t>(num_training_rows(), 1)));
-  for (const auto& [name, value] : option_values(own.run->options(), plan)) {
+  for (const auto& [name, value] : option_values(own.run->options(), plan.settled_options)) {
     if (name == "C") found.C = detail::parse_number(name, value);
   }
   return found;

@@ -257,9 +257,21 @@ class NamedTraining {
       if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
       held_out.add(X, split.validation, of_folds_.back(), has_rows(split.training), executor_);
     };
-    cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed,
-                   "the weight of the names of labels", control_, score_fold);
-    match_ = held_out.fit(executor_);
+    const DecisionTuner tuner(plan_.run.decision, sets, plan_.rows.weights, {});
+    const std::string_view result = tuner.needs_scores()
+                                        ? "the weight of the names of labels and the decision"
+                                        : "the weight of the names of labels";
+    cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed, result, control_,
+                   score_fold);
+    // The training on all rows gets half of the time left.
+    RunControl share(
+        control_, [&](const Progress& progress) { return control_.proceed(progress); },
+        control_.seconds_left() / 2);
+    match_ = held_out.fit(executor_, share);
+    end_if_interrupted(control_);
+    if (share.stop_reason() == Stop::time_limit) {
+      control_.note("the time limit ended the fit of the weight of names early");
+    }
   }
 
   /// Of plan_.named.labels(), whether each has one of these rows.

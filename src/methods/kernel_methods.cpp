@@ -2,6 +2,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/out_of_time.hpp"
 #include "kernel/mkl.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/kernel_estimators.hpp"
@@ -84,6 +85,10 @@ Classes classes_of(const TrainingSet& data, std::string_view method) {
 /// C of spn-mkl for all rows together. At the optimal weights its penalties, with p = 1, are a
 /// norm, not squared, beside C times a sum over the rows (docs/notation.md, "The default of C").
 constexpr double kLossWeightOfRows = 50;
+/// Where no kernel has a weight with that C, as of classes that are nearly the same or rare, it is
+/// raised by this factor until one has, and once more, because the first weights are small.
+constexpr double kRaise = 4;
+constexpr int kMostRaises = 12;
 
 /// The options with a number for C.
 SpnMklOptions settled_options(SpnMklOptions options, const TrainingSet& data) {
@@ -111,10 +116,17 @@ std::vector<const SymmetricMatrix*> matrices_of(const std::vector<GramMatrix>& g
   return matrices;
 }
 
+bool has_kernel(const MklFit& fit) {
+  return std::ranges::any_of(fit.path_weights, [](double weight) { return weight > 0; });
+}
+
 FitReport report_of(const MklFit& fit) {
   FitReport report;
   report.stop = fit.stop;
-  report.passes = fit.rounds;
+  // The first round has the classifiers of the first weights.
+  const bool has_steps =
+      std::ranges::any_of(fit.classifiers, [](const auto& each) { return each.iterations > 0; });
+  report.passes = fit.rounds == 1 && !has_steps ? 0 : fit.rounds;
   report.primal = fit.primal;
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
@@ -123,6 +135,10 @@ FitReport report_of(const MklFit& fit) {
     report.warnings.emplace_back(
         "the support vector machines came no nearer to their optimum; lower C or scale the "
         "columns");
+  }
+  if (!is_cut_short(fit.stop) && !has_kernel(fit)) {
+    report.warnings.emplace_back(
+        "no kernel has a weight, so that all rows have the same scores; raise C");
   }
   return report;
 }
@@ -140,8 +156,15 @@ struct KernelPlan {
   }
 };
 
+/// Weights and classifiers, and the options that their training settled.
+struct KernelFit {
+  MklFit fit;
+  OptionValues settled;
+};
+
 TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& grams,
-                      const MklFit& fit) {
+                      KernelFit fitted) {
+  const MklFit& fit = fitted.fit;
   KernelPredictor::Parts parts;
   parts.classifiers = make_kernel_classifiers(grams, plan.kernels_of_path, fit, plan.data.X);
   parts.network = plan.network;
@@ -149,10 +172,27 @@ TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& gra
   parts.label_of_class = plan.classes.label_of_class;
   parts.num_labels = static_cast<std::uint32_t>(plan.data.codec->size());
   parts.views.assign(plan.data.views.begin(), plan.data.views.end());
-  return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
+  return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr,
+          std::move(fitted.settled)};
 }
 
-/// `fit` computes the weights and classifiers: MklFit(const KernelPlan&, matrices, executor,
+/// Fits with the C of `options`, which is raised as long as no kernel has a weight, and says with
+/// which C it did.
+template <class Fit>
+KernelFit fit_with_raised_loss(MklControl options, RunControl& control, const Fit& fit) {
+  KernelFit found{fit(options), {}};
+  bool is_last = has_kernel(found.fit);
+  for (int k = 0; k < kMostRaises && !is_last && control.proceed(); ++k) {
+    is_last = has_kernel(found.fit);
+    options.svm.C = to_three_digits(kRaise * options.svm.C);
+    MklFit next = fit(options);
+    if (is_last && is_cut_short(next.stop)) break;
+    found = {std::move(next), {{"C", detail::LossWeight(options.svm.C).to_text()}}};
+  }
+  return found;
+}
+
+/// `fit` computes the weights and classifiers: KernelFit(const KernelPlan&, matrices, executor,
 /// control).
 template <class Fit>
 Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
@@ -186,15 +226,19 @@ Plan plan_spn(const SpnMklOptions& given, const TrainingSet& data, Executor& exe
   for (const auto v : plan.network.products()) {
     p.push_back(plan.network.nodes()[v].p.value_or(options.p));
   }
-  Plan fit =
-      planned_fit(std::move(plan), executor.size(),
-                  [p, penalty = options.weight_penalty](const KernelPlan& settled, Matrices kernels,
-                                                        Executor& workers, RunControl& control) {
-                    return fit_network(kernels, settled.paths, p, penalty, settled.labels(),
-                                       settled.control, workers, control);
-                  });
-  if (!given.C.value) fit.settled_options.emplace_back("C", options.C.to_text());
-  return fit;
+  Plan made = planned_fit(
+      std::move(plan), executor.size(),
+      [p, penalty = options.weight_penalty, is_automatic = !given.C.value](
+          const KernelPlan& settled, Matrices kernels, Executor& workers, RunControl& control) {
+        const auto fit = [&](const MklControl& with) {
+          return fit_network(kernels, settled.paths, p, penalty, settled.labels(), with, workers,
+                             control);
+        };
+        if (!is_automatic) return KernelFit{fit(settled.control), {}};
+        return fit_with_raised_loss(settled.control, control, fit);
+      });
+  if (!given.C.value) made.settled_options.emplace_back("C", options.C.to_text());
+  return made;
 }
 
 /// For methods over single kernels, which use only the kernels of the network.
@@ -215,7 +259,7 @@ Plan plan_one_layer(const Options& options, const TrainingSet& data, Executor& e
 /// l_p-norm multiple kernel learning over single kernels.
 auto fit_with_norm(double p) {
   return [p](const KernelPlan& plan, Matrices kernels, Executor& executor, RunControl& control) {
-    return fit_lp(kernels, p, plan.labels(), plan.control, executor, control);
+    return KernelFit{fit_lp(kernels, p, plan.labels(), plan.control, executor, control), {}};
   };
 }
 
@@ -234,7 +278,8 @@ Plan plan_average(const AverageMklOptions& options, const TrainingSet& data, Exe
   return plan_one_layer(
       options, data, executor,
       [](const KernelPlan& plan, Matrices kernels, Executor& workers, RunControl& control) {
-        return fit_average(kernels, plan.labels(), plan.control.svm, workers, control);
+        return KernelFit{fit_average(kernels, plan.labels(), plan.control.svm, workers, control),
+                         {}};
       });
 }
 

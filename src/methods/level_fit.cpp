@@ -257,7 +257,7 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
         now.hessian.selfadjointView<Eigen::Lower>().ldlt().solve(now.gradient);
     if (direction.dot(now.gradient) <= kSmallStep * std::max(now.loss, kSmallStep)) break;
     bool has_fallen = false;
-    for (double length = 1; length > kShortest && !has_fallen; length /= 2) {
+    for (double length = 1; length > kShortest && !has_fallen && control.proceed(); length /= 2) {
       Theta next = theta;
       for (std::size_t i = 0; i < next.size(); ++i) {
         next[i] -= length * direction[static_cast<Eigen::Index>(i)];

@@ -33,18 +33,22 @@ struct NodeGroup {
 };
 
 struct LevelPlan {
+  /// Not a braced list, of which g++ 12 destroys the members twice where a later one throws.
+  LevelPlan(const OneVsRestOptions& of_nodes, const DecisionOptions& of_labels, LeafSets of_rows)
+      : solver(of_nodes), decision(of_labels), leaves(std::move(of_rows)) {}
+
   OneVsRestOptions solver;
   DecisionOptions decision;
-  double bias;  // value of the constant feature
-  bool free_intercept;
+  double bias = 0;  // value of the constant feature
+  bool free_intercept = false;
   LeafSets leaves;
   PlannedRows rows;
   OccurringLabels at_nodes;           // the nodes at or above the leaves of each row
   std::vector<NodeGroup> groups;      // in the order in which they are trained
   std::optional<WeightMatrix> names;  // of the candidates, where names of labels count
-  bool requires_names;                // by the option, so that they ought to say something
+  bool requires_names = false;        // by the option, so that they ought to say something
   NodeLists above;                    // of the candidates: A(l)
-  std::uint32_t num_known_labels;
+  std::uint32_t num_known_labels = 0;
 
   LevelNodes nodes() const {
     return {leaves.tree.graph, at_nodes.labels, leaves.candidates, above,
@@ -310,7 +314,11 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
       control.seconds_left() / 2);
   LevelFit levels = scores.fit(plan.bias > 0, executor, share);
   levels.levels.joint = joint_levels(plan);
+  if (share.stop_reason() == Stop::time_limit) {
+    control.note("the time limit ended the fit of the level weights early");
+  }
   for (Fold& fold : folds) {
+    if (tuner.has_scores() && !control.proceed()) break;  // earlier folds must do
     const WeightMatrix classifiers = std::exchange(fold.classifiers, {});
     tuner.add(*predictor_of(plan, classifiers, fold.has_rows, levels, 0, {}), X, fold.held_out,
               executor);
@@ -421,7 +429,6 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
                     RunControl&) {
   const bool is_joint = options.multiclass == MulticlassKind::crammer_singer;
   if (is_joint) require_single_labels(data, "level-svm with crammer-singer");
-  // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
   const double bias =
       is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
   TrainingSet answered = data;
@@ -429,19 +436,12 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   const bool has_names = matches_names(options, data, bias);
   if (has_names) by_name = answerable_by_name(data, bias);
   answered.expected_labels = by_name;  // other labels without rows have no score
-  LeafSets leaves = without_common_roots(leaf_sets(answered));
-  LevelPlan plan{.solver = one_vs_rest_options(options, options.loss),
-                 .decision = decision_options(options),
-                 .bias = bias,
-                 .free_intercept = options.intercept_penalty == 0,
-                 .leaves = std::move(leaves),
-                 .rows = {},
-                 .at_nodes = {},
-                 .groups = {},
-                 .names = {},
-                 .requires_names = options.match_names.value.value_or(false),
-                 .above = {},
-                 .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  LevelPlan plan(one_vs_rest_options(options, options.loss), decision_options(options),
+                 without_common_roots(leaf_sets(answered)));
+  plan.bias = bias;
+  plan.free_intercept = options.intercept_penalty == 0;
+  plan.requires_names = options.match_names.value.value_or(false);
+  plan.num_known_labels = static_cast<std::uint32_t>(data.codec->size());
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
   plan.above = ancestor_sets(plan.leaves.tree.graph, plan.leaves.candidates);

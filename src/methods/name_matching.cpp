@@ -65,8 +65,9 @@ std::string obstacle_of_names(const TrainingSet& data, double bias) {
     return "option match_names is given, but rows are not texts (option text, or a text column)";
   }
   if (std::ranges::all_of(names_of_labels(data), &std::string::empty)) {
-    return "option match_names is given, but the labels have no names; give a hierarchy file in "
-           "SKOS or OBO, or names of labels (--label-names FILE, in Python Hierarchy.with_names)";
+    return "option match_names is given, but the labels have no names, and less than half of them "
+           "are words; give a hierarchy file in SKOS or OBO, or names of labels (--label-names "
+           "FILE, in Python Hierarchy.with_names)";
   }
   if (bias == 0) {
     return "option match_names is given, but bias is 0, so that labels without rows have no score "
@@ -295,19 +296,19 @@ Factors newton_direction(std::array<Factors, kNumFactors> H, Factors g, std::siz
 
 /// Newton's method; steps are halved until the loss falls.
 std::vector<double> HeldOutMatches::maximum(std::vector<double> theta, Fixed fixed,
-                                            Executor& executor) const {
+                                            Executor& executor, RunControl& control) const {
   constexpr double kSmallStep = 1e-10;  // of the loss
   const std::size_t coordinate = fixed == Fixed::score   ? kScore
                                  : fixed == Fixed::match ? kMatch
                                                          : kNumFactors;
   Sums now = sums(theta, executor);
-  for (int step = 0; step < kMaxSteps; ++step) {
+  for (int step = 0; step < kMaxSteps && control.proceed(); ++step) {
     const Factors direction = newton_direction(now.hessian, now.gradient, coordinate);
     double slope = 0;
     for (std::size_t i = 0; i < kNumFactors; ++i) slope += direction[i] * now.gradient[i];
     if (slope <= kSmallStep * std::max(now.loss, kSmallStep)) break;
     bool has_fallen = false;
-    for (double length = 1; length > kSmallStep && !has_fallen; length /= 2) {
+    for (double length = 1; length > kSmallStep && !has_fallen && control.proceed(); length /= 2) {
       std::vector<double> next = theta;
       for (std::size_t i = 0; i < kNumFactors; ++i) next[i] -= length * direction[i];
       Sums there = sums(next, executor);
@@ -321,16 +322,16 @@ std::vector<double> HeldOutMatches::maximum(std::vector<double> theta, Fixed fix
   return theta;
 }
 
-NameMatch HeldOutMatches::fit(Executor& executor) const {
+NameMatch HeldOutMatches::fit(Executor& executor, RunControl& control) const {
   if (rows_.empty()) return {};
   const std::vector<double> zero(kNumFactors, 0.0);
-  std::vector<double> theta = maximum(zero, Fixed::none, executor);
+  std::vector<double> theta = maximum(zero, Fixed::none, executor, control);
   if (theta[kScore] <= 0) {
     // Names say all, as they may of a few rows; the scores, which are the unit of the weight, stay.
-    std::vector<double> alone = maximum(zero, Fixed::match, executor);
+    std::vector<double> alone = maximum(zero, Fixed::match, executor, control);
     if (alone[kScore] <= 0) return {};
     alone[kScore] *= kLeastShare;
-    theta = maximum(std::move(alone), Fixed::score, executor);
+    theta = maximum(std::move(alone), Fixed::score, executor, control);
   }
   if (theta[kMatch] <= 0) return {};
   return {theta[kMatch] / theta[kScore], theta[kUnseen] / theta[kScore]};

@@ -85,8 +85,8 @@ class HeldOutMatches {
   /// on. has_rows: of labels.labels(), in its training.
   void add(const CsrView& X, std::span<const std::uint32_t> held_out, const WeightMatrix& weights,
            std::vector<bool> has_rows, Executor& executor);
-  /// Same bits for every size of the executor.
-  NameMatch fit(Executor& executor) const;
+  /// Same bits for every size of the executor. Where `control` asks to end, the best so far.
+  NameMatch fit(Executor& executor, RunControl& control) const;
 
  private:
   struct Row {
@@ -97,7 +97,8 @@ class HeldOutMatches {
   Sums sums_of_row(const Row& row, std::size_t k, const std::vector<double>& theta) const;
   Sums sums(const std::vector<double>& theta, Executor& executor) const;
   enum class Fixed : std::uint8_t { none, score, match };  // the factor that stays as it is
-  std::vector<double> maximum(std::vector<double> theta, Fixed fixed, Executor& executor) const;
+  std::vector<double> maximum(std::vector<double> theta, Fixed fixed, Executor& executor,
+                              RunControl& control) const;
 
   const NamedLabels& labels_;
   const LabelSets& sets_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/out_of_time.hpp"
@@ -25,7 +26,7 @@ namespace {
 /// Fewer rows than the folds by default are no error: then each row is a fold.
 void require_rows_of_folds(const OptionTable& options, const TrainingSet& data) {
   constexpr std::size_t kDefaultFolds = DecisionOptions{}.folds;
-  if (!options.has("decision_folds")) return;
+  if (!options.has("decision_folds") || data.is_part) return;
   const std::size_t rows = data.examples != nullptr ? data.examples->size() : data.X.num_rows();
   const double folds = detail::parse_number("decision_folds", options.get("decision_folds"));
   require<InvalidOption>(folds <= static_cast<double>(std::max(rows, kDefaultFolds)),
@@ -103,11 +104,10 @@ std::string end_by_time(const FitReport& report, double tolerance) {
 /// Any other end of training becomes a warning.
 void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data,
                  const Preprocessing& preprocessing) {
-  const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
   require<OutOfTimeLimit>(report.stop != Stop::time_limit || report.passes > 0, data.source,
                           ": the time limit ended training before the end of the first pass; "
                           "there is no model");
-  if (!was_cut_short && !std::isfinite(report.primal)) {
+  if (!is_cut_short(report.stop) && !std::isfinite(report.primal)) {
     throw InvalidInput(concat(data.source,
                               ": training diverged: the objective is not a finite number",
                               large_column(data, preprocessing)));
@@ -191,7 +191,9 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;
-  model.options = option_values(run.options(), plan);
+  OptionValues settled = plan.settled_options;
+  std::ranges::move(result.settled_options, std::back_inserter(settled));
+  model.options = option_values(run.options(), settled);
   model.labels = data.codec != nullptr ? *data.codec : data.examples->codec();
   const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
   model.has_hierarchy = data.hierarchy != nullptr;

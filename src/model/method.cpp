@@ -85,11 +85,11 @@ OptionValues option_values(const OptionTable& table) {
   return values;
 }
 
-OptionValues option_values(const OptionTable& table, const Plan& plan) {
+OptionValues option_values(const OptionTable& table, const OptionValues& settled) {
   OptionValues values = option_values(table);
   for (auto& [name, value] : values) {
-    for (const auto& [settled, text] : plan.settled_options) {
-      if (name == settled) value = text;
+    for (const auto& [settled_name, text] : settled) {
+      if (name == settled_name) value = text;
     }
   }
   return values;

@@ -179,7 +179,7 @@ Method make_method(std::string summary, MakePlan make_plan,
 void set_options(OptionTable& table, const OptionValues& values);
 /// All options of the table with their present values.
 OptionValues option_values(const OptionTable& table);
-/// The same with the values that the plan of a training has settled.
-OptionValues option_values(const OptionTable& table, const Plan& plan);
+/// The same with the values that a plan or a training has settled, the last one of each option.
+OptionValues option_values(const OptionTable& table, const OptionValues& settled);
 
 }  // namespace margrove

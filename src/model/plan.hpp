@@ -21,6 +21,7 @@ struct TrainResult {
   std::unique_ptr<Predictor> predictor;
   FitReport report;
   std::shared_ptr<const FitState> state;  // if the training set's continuation asks to keep it
+  std::vector<std::pair<std::string, std::string>> settled_options;  // beside those of the plan
 };
 
 /// A training run before it starts. Solver, node weights, leaves and rows are decided, so that the

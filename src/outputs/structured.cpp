@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/out_of_time.hpp"
+
 namespace margrove {
 
 FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings) {
@@ -12,10 +14,9 @@ FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings)
   report.primal = fit.primal;
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
-  if (!std::isnan(fit.relative_gap) && !fit.certified) {
-    const bool was_cut_short = fit.stop == Stop::time_limit || fit.stop == Stop::interrupted;
+  if (std::isfinite(fit.relative_gap) && !fit.certified) {
     report.warnings.emplace_back(
-        was_cut_short
+        is_cut_short(fit.stop)
             ? "training ended before all searches for the most violating labelling were made, so "
               "the gap may be larger than reported"
             : "not every search for the most violating labelling was exact, so the gap may be "

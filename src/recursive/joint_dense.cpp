@@ -22,6 +22,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/out_of_time.hpp"
 #include "linear/free_intercept.hpp"
 #include "recursive/dense_losses.hpp"
 #include "recursive/recursive_round.hpp"
@@ -65,6 +66,7 @@ class JointDense {
 
   RecursiveFit run(RunControl& control) {
     RecursiveFit fit;
+    bool has_moved = false;
     DenseLossSums values = losses_.linearise(0.0F);
     double last = std::numeric_limits<double>::infinity();  // smoothed objective at this width
     int stalled = 0;
@@ -90,7 +92,9 @@ class JointDense {
       }
       find_direction();
       values = line_search();
+      has_moved = true;
     }
+    if (!has_moved && is_cut_short(fit.stop)) fit.passes = 0;  // the weights are the first ones
     fit.weights = weights();
     return fit;
   }

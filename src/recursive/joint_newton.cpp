@@ -30,6 +30,7 @@
 #include <optional>
 
 #include "base/closing_time.hpp"
+#include "base/out_of_time.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/block_losses.hpp"
 #include "linear/point_loss.hpp"
@@ -106,6 +107,7 @@ class JointNewton {
 
   RecursiveFit run() {
     RecursiveFit fit;
+    bool has_moved = false;
     start_at_base_rates();
     move(0.0F);
     fit.primal = linearise();
@@ -125,8 +127,10 @@ class JointNewton {
         break;
       }
       fit.primal = after;
+      has_moved = true;
       if (fit.primal >= before) break;
     }
+    if (!has_moved && is_cut_short(fit.stop)) fit.passes = 0;  // the weights are the first ones
     fit.weights = weights();
     return fit;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "base/simd.hpp"
 #include "margrove/errors.hpp"
 
@@ -21,7 +22,7 @@ double sum_of_squares(const float* v, std::size_t n) {
 Stop stop_of(const StructuredFit& fit, double tolerance, Stop limit) {
   const bool is_within = fit.relative_gap <= tolerance;
   if (is_within && fit.certified) return Stop::converged;
-  if (limit == Stop::time_limit || limit == Stop::interrupted) return limit;
+  if (is_cut_short(limit)) return limit;
   if (!std::isfinite(fit.primal)) return Stop::diverged;
   return is_within ? Stop::stalled : limit;
 }

@@ -68,6 +68,15 @@ class Metrics(EvaluateTest):
             squares += sum((p[name] - (name == label)) ** 2 for name in p)
         self.assertAlmostEqual(values["brier"], squares / len(truth), places=5)
 
+    def test_parts_of_the_rows_may_be_fewer_than_the_folds_that_all_rows_have(self) -> None:
+        self.train_sets()
+        num_rows = len(self.read("sets").splitlines())
+        for more in (["--calibration", "0.4"], ["--calibration", "0.4", "--decision", "scut"]):
+            self.run_program("train", "--method", "flat-svm", "--decision-folds", str(num_rows),
+                             *more, "--quiet", "sets", "whole")  # fmt: skip
+        self.run_program("tune", "--method", "flat-svm", "--decision-folds", str(num_rows),
+                         "--grid", "C=1", "--folds", "2", "--quiet", "sets", "whole")  # fmt: skip
+
     def test_threads_do_not_matter(self) -> None:
         self.train_sets()
         options = ["--bootstrap", "50", "--metrics", "all", "--train", "sets"]

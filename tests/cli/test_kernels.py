@@ -112,6 +112,13 @@ class Views(KernelTest):
             self.assertIn("main/gaussian/0.25: gaussian", out)
             self.assertIn("shape/gaussian/4: gaussian", out)
 
+    def test_none_of_which_has_a_weight_is_a_warning(self) -> None:
+        train = ["train", "--method", "spn-mkl", "--C", "1e-7", "--quiet", "train", "model"]
+        _, err = self.run_program(*train)
+        self.assertIn("no kernel has a weight, so that all rows have the same scores", err)
+        _, err = self.run_program(*train[:3], *train[5:])
+        self.assertNotIn("no kernel has a weight", err)
+
     def test_serve_linear_methods_as_columns_side_by_side(self) -> None:
         self.fit("--view", "shape=train.shape", method="flat-svm")
         apart = self.run_program("predict", "model", "test", "--view", "shape=test.shape")[0]

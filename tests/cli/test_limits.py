@@ -386,7 +386,8 @@ class Time(CliTest):
         )
         self.write("rows", "\n".join(lines) + "\n")
         early, late, folds = 0, 0, 0
-        for method in (["hsvm"], ["nhsvm"], ["level-svm"], ["flat-svm", "--decision", "scut"]):
+        methods = ["hsvm"], ["nhsvm"], ["level-svm"], ["flat-svm", "--decision", "scut"], ["hr-lr"]
+        for method in methods:
             for limit in (*range(8, 60, 4), *range(60, 400, 40)):
                 done = run_counted(
                     self.directory.name, "train", "--quiet", "--time-limit-seconds",
@@ -411,6 +412,15 @@ class Time(CliTest):
         self.assertGreater(early, 0)
         self.assertGreater(late, 0)
         self.assertGreater(folds, 0)
+
+    def test_a_limit_before_calibration_leaves_the_model_without_it(self) -> None:
+        self.write("hard", rows(2000, 3))
+        limited = ["--method", "flat-svm", "--calibration", "0.2", "--tolerance", "1e-14", "--C",
+                   "1e6", "--max-passes", "100000000", "hard", "model"]  # fmt: skip
+        done = self.limited(*limited, after=1000)
+        self.assertIn("the time limit came before calibration, which the model lacks", done.err)
+        strict = self.limited("--strict", *limited, codes=(3,), after=1000)
+        self.assertIn("the time limit ended training after", strict.err)
 
     def test_limits_end_training_on_a_dense_graph(self) -> None:
         # Four rows with twelve labels each took 19.5 s for a limit of 1 s.

@@ -156,9 +156,11 @@ class Meaning(VectorFiles):
         numbers = ["--numeric-columns", "*", "--label-column", "label"]
         self.write("more.csv", "label,text,vectors,price\nlamp,1,2,3\nsofa,4,5,6\n")
         self.write_array("two.npy", [[1, 2], [3, 4]])
+        as_label = ["--text-column", "text", "--label-column", "vectors"]
         more = ["--vector-file", "two.npy", "more.csv"]
         message = "more.csv: column 'vectors' is selected, but option vector-file gives the column"
         self.assert_fails(3, message, *TRAIN, *numbers, *more, "model")
+        self.assert_fails(3, message, *TRAIN, *as_label, *more, "model")
         self.fit(*numbers, "--ignore-columns", "vectors", *more)
         self.assertIn("text, price", self.run_program("info", "model")[0])
 
@@ -247,6 +249,13 @@ class Errors(VectorFiles):
             3, "column 'vectors' has no number, but must have one or a list of them; vectors have "
             "no gaps; option vector-file gives vectors of a file", "predict", "model", "bare.jsonl",
         )  # fmt: skip
+
+    def test_of_rows_without_labels_say_so(self) -> None:
+        self.fit_texts()
+        message = "no row has a label, because the model was trained without a column of labels"
+        self.assert_fails(3, f"test.jsonl: {message}", "evaluate", "model", "test.jsonl")
+        _, err = self.piped(self.read("test.jsonl").decode(), "evaluate", "model", "-", code=3)
+        self.assertIn(f"standard input: {message}", err)
 
     def test_of_models_without_vectors_of_a_file(self) -> None:
         message = "option vector-file is given, but the model takes no vectors of a file"

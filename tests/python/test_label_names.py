@@ -76,6 +76,8 @@ def test_what_lacks_names_or_texts_is_refused() -> None:
         FlatSVC(hierarchy=nameless, match_names=True).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="match_names is given, but rows are not texts"):
         FlatSVC(match_names=True).fit([[1.0], [2.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="match_names is 'None', but must be one of auto, true"):
+        LevelSVC(match_names=None).fit(TEXTS, LABELS)  # type: ignore[arg-type]
     few = Hierarchy(nameless.nodes, (), names=("dogs",))
     with pytest.raises(ValueError, match="names of 1 nodes, but must be of none or all 4"):
         FlatSVC(hierarchy=few, match_names=True).fit(TEXTS, LABELS)

@@ -28,6 +28,8 @@ TEST(LabelWords, have_blanks_between_them) {
   EXPECT_EQ(words_of("IceHockeyOfUSA"), "Ice Hockey Of USA");
   EXPECT_EQ(words_of("Children's books"), "Children's books");
   EXPECT_EQ(words_of("l’été_Été"), "l’été Été");
+  EXPECT_EQ(words_of("caféNoir"), "café Noir");
+  EXPECT_EQ(words_of("cafe\u0301Noir"), "cafe\u0301 Noir");  // with a combining accent
 }
 
 TEST(LabelWords, are_names_where_half_of_the_labels_are_words) {
@@ -41,8 +43,9 @@ TEST(LabelWords, are_names_where_half_of_the_labels_are_words) {
 
 TEST(LabelWords, paths_have_the_name_of_their_last_part) {
   const std::string separator = " > ";
-  const std::vector<std::string> paths{"Books", "Books > Sci-Fi", "Books > 7"};
-  EXPECT_THAT(names_in_ids(LabelCodec(paths), &separator), ElementsAre("Books", "Sci-Fi", "7"));
+  const std::vector<std::string> paths{"Books", "Books > sci_fi_novels", "Books > 7-1"};
+  EXPECT_THAT(names_in_ids(LabelCodec(paths), &separator),
+              ElementsAre("Books", "sci fi novels", "7-1"));
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ TEST(NameMatching, what_lacks_names_or_texts_is_refused) {
   nameless.other_names.clear();
   for (const Method& method : {flat_svm(), level_svm()}) {
     EXPECT_THAT(message_of<InvalidOption>([&] { trained(method, named, 1, nameless); }),
-                HasSubstr("match_names is given, but the labels have no names; give a hierarchy"));
+                HasSubstr("match_names is given, but the labels have no names, and less than "
+                          "half of them are words; give a hierarchy"));
     const OptionValues no_bias{{"match_names", "true"}, {"bias", "0"}};
     EXPECT_THAT(message_of<InvalidOption>([&] { trained(method, no_bias, 1); }),
                 HasSubstr("match_names is given, but bias is 0"));
