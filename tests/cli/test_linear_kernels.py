@@ -7,7 +7,6 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 import math
 import random
-import re
 import unittest
 from pathlib import Path
 
@@ -195,7 +194,7 @@ class LearnedKernels(CliTest):
         Path(self.path("learned")).unlink()
         for method in LINEAR:
             out, _ = self.run_program("evaluate", f"of-{method}", "rings.test")
-            self.assertGreater(float(re.search(r"accuracy +([0-9.]+)", out)[1]), 0.9, method)
+            self.assertRegex(out, r"accuracy +(0\.9|1\.)", method)
         self.run_program("explain", "of-hr-svm", "rings.test", "--row", "1", "--features", "0")
         self.run_program("report", "of-hr-svm", "rings.test", "--output", "page.html")
         out, _ = self.run_program("info", "of-flat-svm")
