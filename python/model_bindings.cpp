@@ -155,13 +155,12 @@ nb::object kernel_values(const ModelParts& model, const Csr& X, const Csr& other
   {
     const nb::gil_scoped_release released;
     Executor executor(threads);
-    const KernelClassifiers& classifiers = model.predictor->kernels()->classifiers();
-    const std::string obstacle =
-        memory_obstacle(classifiers.kernel_values_memory(view, other_rows, executor.size()),
-                        memory_limit.value_or(0), "it");
+    const CombinedKernel& kernel = model.predictor->kernels()->classifiers();
+    const std::string obstacle = memory_obstacle(
+        kernel.values_memory(view, other_rows, executor.size()), memory_limit.value_or(0), "it");
     require(obstacle.empty(), "kernel_values of ", view.num_rows(), " x ", num_others,
             " rows: ", obstacle, "; take fewer rows at once");
-    values = classifiers.kernel_values(view, other_rows, executor);
+    values = kernel.values(view, other_rows, executor);
   }
   return to_numpy(std::move(values), {view.num_rows(), num_others});
 }
@@ -381,10 +380,11 @@ nb::object model_edges(const ModelParts& model) {
   return edges_to_numpy(edges);
 }
 
-nb::object preprocessed(const ModelParts& model, const Rows& rows) {
+/// `has_kernel_features`: whether they, if the model has some, are the last step.
+nb::object preprocessed(const ModelParts& model, const Rows& rows, bool has_kernel_features) {
   const auto X = [&] {
     const nb::gil_scoped_release released;
-    return preprocess(model, rows);
+    return has_kernel_features ? preprocess(model, rows) : preprocess_columns(model, rows);
   };
   return to_python(X());
 }
@@ -490,21 +490,35 @@ void bind_model(nb::module_& m) {
                      const KernelFeatures& made = *model.kernel_features;
                      return Features({made.choice().to_text(), made.gamma});
                    })
+      .def_prop_ro("has_learned_kernel",  // its kernel features
+                   [](const ModelParts& model) {
+                     return model.kernel_features && model.kernel_features->learned;
+                   })
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) {
                      return model.preprocessing.keeps_rows() && !model.kernel_features;
                    })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return term_names(model.preprocessing); })
-      .def("preprocess", [](const ModelParts& model,
-                            const Records& records) { return preprocessed(model, records.rows()); })
-      .def("preprocess",
-           [](const ModelParts& model, const Csr& X) { return preprocessed(model, view_of(X)); })
-      .def("preprocess",
-           [](const ModelParts& model, const nb::object& documents) {
-             const TextArgument texts(documents);
-             return preprocessed(model, texts.views());
-           })
+      .def(
+          "preprocess",
+          [](const ModelParts& model, const Records& records, bool kernel_features) {
+            return preprocessed(model, records.rows(), kernel_features);
+          },
+          "rows"_a, "kernel_features"_a = true)
+      .def(
+          "preprocess",
+          [](const ModelParts& model, const Csr& X, bool kernel_features) {
+            return preprocessed(model, view_of(X), kernel_features);
+          },
+          "rows"_a, "kernel_features"_a = true)
+      .def(
+          "preprocess",
+          [](const ModelParts& model, const nb::object& documents, bool kernel_features) {
+            const TextArgument texts(documents);
+            return preprocessed(model, texts.views(), kernel_features);
+          },
+          "rows"_a, "kernel_features"_a = true)
       .def("feature_name", &ModelParts::feature_name, "feature"_a)
       .def("export_liblinear", &export_liblinear, "path"_a)
       .def("compressed", &compressed_model, "keep"_a, "precision"_a)

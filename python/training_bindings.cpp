@@ -87,6 +87,8 @@ struct TrainingInput {
   const std::string& scale;
   const std::string& kernel_features;
   double kernel_gamma;
+  const ModelParts* kernel_model;  // which has preprocessed X; null: none
+  const std::string& kernel_model_name;
   const RecordFeatures* records;  // of X; null where rows are no records
   const Preprocessing* texts;     // that made X; null where rows are no texts
   const Names& node_names;        // for people, of the nodes of the hierarchy; or none
@@ -112,6 +114,11 @@ std::optional<KernelFeatures> kernel_features_of(const TrainingInput& input, con
   PreprocessingOptions asked;
   asked.kernel_features = KernelFeatures::Choice::parse(input.kernel_features);
   asked.kernel_gamma = input.kernel_gamma;
+  if (input.kernel_model != nullptr) {
+    asked.scale = parse_enum<ColumnScale>("scale", input.scale);
+    asked.kernel_model = {std::shared_ptr<void>(), input.kernel_model};
+    asked.kernel_model_name = input.kernel_model_name;
+  }
   validate(asked);
   return fit_kernel_features(X, preprocessing_for(method, table, asked), "X", executor, &control);
 }
@@ -124,6 +131,32 @@ KernelRows kernel_rows_of(const TrainingInput& input, const Method& method,
     if (rows.features) rows.X = rows.features->apply(X, executor, &control);
     return rows;
   });
+}
+
+/// Of the rows of the input; null where they are no records.
+const RecordFeatures* records_of(const TrainingInput& input) {
+  if (input.kernel_model == nullptr) return input.records;
+  return input.kernel_model->records ? &*input.kernel_model->records : nullptr;
+}
+
+/// What makes the terms of the rows of the input; null where they have no texts.
+const Preprocessing* texts_of(const TrainingInput& input) {
+  if (const ModelParts* model = input.kernel_model) {
+    return margrove::texts_of(model->records, model->preprocessing);
+  }
+  const RecordFeatures* const records = input.records;
+  const bool have_texts = records != nullptr && records->text.kind != Preprocessing::Kind::none;
+  return have_texts ? &records->text : input.texts;
+}
+
+/// What preprocesses the rows of the input.
+Preprocessing preprocessing_of(const TrainingInput& input, const Method& method,
+                               const OptionTable& table, const CsrView& X) {
+  if (input.kernel_model != nullptr) return input.kernel_model->preprocessing;
+  const bool goes_on = input.start != nullptr && input.expect_all;
+  if (goes_on) return input.start->preprocessing;  // partial_fit: weights of columns of this scale
+  return fitted_preprocessing(method, table, input.scale, X, input.row_weights, input.records,
+                              input.texts);
 }
 
 /// Prepares the input and calls use(method, run, data, preprocessing, executor) without the GIL.
@@ -151,14 +184,11 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
   require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
           row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
           " as X has rows");
-  const Preprocessing preprocessing =
-      input.start != nullptr && input.expect_all  // partial_fit: weights of columns of this scale
-          ? input.start->preprocessing
-          : fitted_preprocessing(method, run->options(), input.scale, view, row_weights,
-                                 input.records, input.texts);
-  const CsrMatrix scaled =
-      preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
-  if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
+  const Preprocessing preprocessing = preprocessing_of(input, method, run->options(), view);
+  const bool is_scaled =
+      preprocessing.kind == Preprocessing::Kind::scale && input.kernel_model == nullptr;
+  const CsrMatrix scaled = is_scaled ? preprocessing.apply(view) : CsrMatrix();
+  if (is_scaled) view = scaled;
   const std::vector<View> sources = views_of(input.views, view.num_columns());
   Executor executor(threads);
   const KernelRows kernel_rows =
@@ -166,12 +196,10 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
   if (kernel_rows.features) view = kernel_rows.X;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
   data.columns_are_scaled = centres_columns(preprocessing);
-  data.records = input.records;
+  data.records = records_of(input);
   data.label_names = rows.names;
   data.other_names = rows.other_names;
-  data.texts = input.records != nullptr && input.records->text.kind != Preprocessing::Kind::none
-                   ? &input.records->text
-                   : input.texts;
+  data.texts = texts_of(input);
   if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
   data.views = sources;
   if (kernel_rows.features) data.kernel_features = &*kernel_rows.features;
@@ -197,17 +225,35 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  const std::string& scale, const RecordFeatures* records,
                  const Preprocessing* texts, const Names& node_names,
                  const ModelParts* start_weights, const std::string& unlabelled,
-                 const Names& other_names, const std::string& kernel_features,
-                 double kernel_gamma) {
+                 const Names& other_names, const std::string& kernel_features, double kernel_gamma,
+                 const ModelParts* kernel_model, const std::string& kernel_model_name) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   RunControl control(std::ref(reporter),
                      time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
   control.limit_memory(1e9 * memory_limit.value_or(0));
   std::optional<ModelParts> model;
-  const TrainingInput input{method_name,  options,     X,          labels,     names,
-                            hierarchy,    row_weights, views,      scale,      kernel_features,
-                            kernel_gamma, records,     texts,      node_names, other_names,
-                            unlabelled,   start,       keep_state, expect_all, start_weights};
+  const TrainingInput input{method_name,
+                            options,
+                            X,
+                            labels,
+                            names,
+                            hierarchy,
+                            row_weights,
+                            views,
+                            scale,
+                            kernel_features,
+                            kernel_gamma,
+                            kernel_model,
+                            kernel_model_name,
+                            records,
+                            texts,
+                            node_names,
+                            other_names,
+                            unlabelled,
+                            start,
+                            keep_state,
+                            expect_all,
+                            start_weights};
   const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor) {
     const Plan plan = plan_training(method, run, data, executor, control);
@@ -233,15 +279,15 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  std::optional<double> memory_limit, const NamedRanges& views,
                  const std::string& scale, const RecordFeatures* records,
                  const Preprocessing* texts, const Names& node_names, const std::string& unlabelled,
-                 const Names& other_names, const std::string& kernel_features,
-                 double kernel_gamma) {
+                 const Names& other_names, const std::string& kernel_features, double kernel_gamma,
+                 const ModelParts* kernel_model, const std::string& kernel_model_name) {
   Reporter reporter{nb::none()};
   RunControl control(std::ref(reporter));
   control.limit_memory(1e9 * memory_limit.value_or(0));
-  const TrainingInput input{method_name,  options,     X,     labels,     names,
-                            hierarchy,    row_weights, views, scale,      kernel_features,
-                            kernel_gamma, records,     texts, node_names, other_names,
-                            unlabelled};
+  const TrainingInput input{
+      method_name,       options, X,     labels,          names,        hierarchy,
+      row_weights,       views,   scale, kernel_features, kernel_gamma, kernel_model,
+      kernel_model_name, records, texts, node_names,      other_names,  unlabelled};
   const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor) {
     const Plan plan = plan_training(method, run, data, executor, control);
@@ -378,7 +424,8 @@ void bind_training(nb::module_& m) {
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
         "start_weights"_a = nb::none(), "unlabelled"_a = "auto", "other_names"_a = Names{},
-        "kernel_features"_a = "none", "kernel_gamma"_a = 0.0);
+        "kernel_features"_a = "none", "kernel_gamma"_a = 0.0, "kernel_model"_a = nb::none(),
+        "kernel_model_name"_a = "");
   m.def("train_sentences", &train_sentences, "method"_a, "options"_a, "sentences"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a.none(), "token_keys"_a.none());
@@ -390,7 +437,7 @@ void bind_training(nb::module_& m) {
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
         "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
         "unlabelled"_a = "auto", "other_names"_a = Names{}, "kernel_features"_a = "none",
-        "kernel_gamma"_a = 0.0);
+        "kernel_gamma"_a = 0.0, "kernel_model"_a = nb::none(), "kernel_model_name"_a = "");
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

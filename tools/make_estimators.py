@@ -146,7 +146,7 @@ WARM_START_BY_EPOCHS = (
 )
 
 # Parameters of methods that are linear, which also take row weights.
-OF_LINEAR_METHODS = ("class_weight", "kernel_features", "kernel_gamma")
+OF_LINEAR_METHODS = ("class_weight", "kernel_features", "kernel_gamma", "kernel_model")
 
 # The parameters of every class in addition to its options: declaration with default, help.
 RUN_PARAMETERS: list[tuple[str, str | None]] = [
@@ -222,6 +222,12 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         "kernel_gamma: float = 0.0",
         "kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows",
+    ),
+    (
+        "kernel_model: Any = None",
+        "kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the "
+        "path of a model, whose learned kernel takes the place of the Gaussian one; rows get its "
+        "preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)",
     ),
     ("warm_start: bool = False", None),  # only of some estimators: see above
     ("threads: int = 1", "number of threads, 0: one per core; the result does not depend on it"),

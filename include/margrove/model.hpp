@@ -106,6 +106,8 @@ class Model {
   std::string explain_sentence(const Sentence& sentence, std::size_t num_others = 5) const;
 
   explicit Model(std::unique_ptr<const ModelParts> parts);
+  /// For the library.
+  const ModelParts& parts() const { return *parts_; }
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();

@@ -42,6 +42,11 @@ struct TrainingData {
   /// else, whose inner products approximate the kernel exp(-kernel_gamma ||x - z||^2).
   std::string kernel_features = "none";
   double kernel_gamma = 0;  // 0: 1 / (2 d^2) for the median distance d of the rows
+  /// With nystroem: a model of average-mkl, lp-mkl, simple-mkl or spn-mkl, whose learned kernel
+  /// takes the place of the Gaussian one, or a model with such features. Rows get its
+  /// preprocessing, so that scaling, column_scale and tfidf stay at their defaults. Must outlive
+  /// the call.
+  const Model* kernel_model = nullptr;
   /// Share of the rows that is held out to fit the temperature of probabilities, which trains
   /// twice; 0: none.
   double calibration = 0;

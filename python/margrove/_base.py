@@ -62,6 +62,7 @@ _RUN_PARAMETERS = (
     "scale",
     "kernel_features",
     "kernel_gamma",
+    "kernel_model",
     "warm_start",
     "threads",
     "time_limit_seconds",
@@ -92,6 +93,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     scale: str
     kernel_features: str = "none"  # of the estimators whose method is linear
     kernel_gamma: float = 0.0
+    kernel_model: Any = None
     threads: int
     time_limit_seconds: float | None
     memory_limit: float | None
@@ -175,6 +177,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             else []
         )
         source = self.__dict__.pop("_source_rows", None)
+        kernel, kernel_name = self.__dict__.pop("_kernel", None) or (None, "")
         with keeping(self.progress) as self._kept:
             return trainer.get()(
                 method=self._method,
@@ -193,6 +196,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 scale=self.scale,
                 kernel_features=self.kernel_features,
                 kernel_gamma=self.kernel_gamma,
+                kernel_model=kernel,
+                kernel_model_name=kernel_name,
                 node_names=node_names,
                 other_names=names_to_match(self, hierarchy),
                 unlabelled=self.unlabelled,
@@ -456,6 +461,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         if model.kernel_features is not None:
             choice, gamma = model.kernel_features
             estimator.set_params(kernel_features=choice, kernel_gamma=gamma)
+        if model.has_learned_kernel:
+            estimator.set_params(kernel_model=source)
         nodes = classes_of_names(model.labels)
         hierarchy = None
         if model.has_hierarchy:

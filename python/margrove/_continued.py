@@ -4,9 +4,11 @@ import warnings
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 
 from margrove._base import Classifier
+from margrove._kernel_models import kernel_model_of
 from margrove._labels import classes_of, read_targets
 
 Self = TypeVar("Self", bound="Incremental")
@@ -102,6 +104,11 @@ class Incremental(Continued):
                 f"{all_classes.tolist()}"
             )
         X, y = self._numbers(X, y, reset=not goes_on)
+        kernel = kernel_model_of(self.kernel_model)
+        if kernel is not None:
+            self._kernel = kernel
+            num_columns, pointers, columns, values = self._for_kernel(X, *kernel)
+            X = sp.csr_array((values, columns, pointers), (X.shape[0], num_columns))
         targets = read_targets(y)
         place = {label: number for number, label in enumerate(all_classes.tolist())}
         unknown = next((label for label in targets.classes.tolist() if label not in place), None)

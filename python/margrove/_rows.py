@@ -27,6 +27,7 @@ from margrove._columns import (
     targets_of_texts,
     text_rows,
 )
+from margrove._kernel_models import KernelModel, kernel_model_of
 from margrove._labels import PathForm, Targets, may_be_plural, read_targets, rows_with_labels
 from margrove._records import (
     advice_on_texts,
@@ -66,13 +67,19 @@ class Rows:
         terms_: list[dict[str, Any]]  # the candidates of a search for terms
         _seconds_of_terms: float
         _source_rows: RecordRows | TextRows  # while fit runs, of columns and texts
+        _kernel: KernelModel  # while fit runs, of kernel_model
+        kernel_model: Any
 
     # In fit ---------------------------------------------------------------------------------------
 
     def _check(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Targets, Any]:
         """The labels, and X as a matrix of numbers. A search for terms uses the weights."""
-        for of_earlier_fit in ("_source_rows", "terms_", "_seconds_of_terms"):
+        for of_earlier_fit in ("_source_rows", "_kernel", "terms_", "_seconds_of_terms"):
             self.__dict__.pop(of_earlier_fit, None)
+        kernel = kernel_model_of(self.kernel_model)
+        if kernel is not None:
+            self._kernel = kernel
+            return self._check_for_kernel(X, y, *kernel)
         selection = self._selection()
         if selection is not None:
             return self._check_columns(X, y, selection, sample_weight)
@@ -94,6 +101,39 @@ class Rows:
             return targets, X
         X, y = self._numbers(X, y)
         return read_targets(y), X
+
+    def _check_for_kernel(
+        self, X: Any, y: Any, model: _core.Model, name: str
+    ) -> tuple[Targets, Any]:
+        """The labels, and X in the preprocessing of the model, whose kernel takes it."""
+        if self._selection() is not None or model.record_selection is not None:
+            raise ValueError(
+                f"kernel_model {name}: columns of frames, which text, numeric, categorical, "
+                "vector_columns and path name, are for learned kernels of the program only"
+            )
+        if self.text_features is not None:
+            raise ValueError(
+                f"text_features is given, but rows get the preprocessing of kernel_model {name}"
+            )
+        self._require_labels(y)
+        targets = self._targets(y)
+        if model.preprocessing == "text-tfidf":
+            rows = model.preprocess(texts_of(X), kernel_features=False)
+            self.n_features_in_ = rows[0]
+        else:
+            rows = self._for_kernel(self._numbers(X), model, name)
+        if len(rows[1]) - 1 != targets.num_rows:
+            check_consistent_length(X, y)
+        num_columns, pointers, columns, values = rows
+        return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
+
+    def _for_kernel(self, X: Any, model: _core.Model, name: str) -> Csr:
+        """Rows of numbers in the preprocessing of the model."""
+        if X.shape[1] != model.num_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but kernel_model {name} takes {model.num_features}"
+            )
+        return model.preprocess(csr_of(X), kernel_features=False)
 
     def _selection(self) -> Selection | None:
         return selection_of(

@@ -150,6 +150,10 @@ class FlatSVC(Continued):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -205,6 +209,7 @@ class FlatSVC(Continued):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -245,6 +250,7 @@ class FlatSVC(Continued):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -341,6 +347,10 @@ class FlatLogisticRegression(Continued):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same, else
         from its weights. The state for this is kept in memory, not in files
@@ -389,6 +399,7 @@ class FlatLogisticRegression(Continued):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -421,6 +432,7 @@ class FlatLogisticRegression(Continued):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -542,6 +554,10 @@ class HSVC(Incremental):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -598,6 +614,7 @@ class HSVC(Incremental):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -639,6 +656,7 @@ class HSVC(Incremental):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -760,6 +778,10 @@ class NHSVC(Incremental):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     warm_start : bool, default False
         fit continues the last one: from its dual variables if rows and labels are the same; with
         solver="sgd" by further epochs. The state for this is kept in memory, not in files
@@ -816,6 +838,7 @@ class NHSVC(Incremental):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -857,6 +880,7 @@ class NHSVC(Incremental):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -954,6 +978,10 @@ class SharedSVC(Classifier):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1000,6 +1028,7 @@ class SharedSVC(Classifier):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1033,6 +1062,7 @@ class SharedSVC(Classifier):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1140,6 +1170,10 @@ class HRSVC(Classifier):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1189,6 +1223,7 @@ class HRSVC(Classifier):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1225,6 +1260,7 @@ class HRSVC(Classifier):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1327,6 +1363,10 @@ class HRLogisticRegression(Classifier):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1375,6 +1415,7 @@ class HRLogisticRegression(Classifier):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1409,6 +1450,7 @@ class HRLogisticRegression(Classifier):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1503,6 +1545,10 @@ class TopDownSVC(Classifier):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1548,6 +1594,7 @@ class TopDownSVC(Classifier):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1580,6 +1627,7 @@ class TopDownSVC(Classifier):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -1681,6 +1729,10 @@ class LevelSVC(Leveled):
         features), or none; `seed` decides which
     kernel_gamma : float, default 0.0
         kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
     threads : int, default 1
         number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1726,6 +1778,7 @@ class LevelSVC(Leveled):
         scale: str = "auto",
         kernel_features: str = "none",
         kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1758,6 +1811,7 @@ class LevelSVC(Leveled):
         self.scale = scale
         self.kernel_features = kernel_features
         self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit

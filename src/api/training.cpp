@@ -48,6 +48,10 @@ PreprocessingOptions preprocessing_of(const TrainingData& data) {
   options.kernel_features = KernelFeatures::Choice::parse(data.kernel_features);
   options.kernel_gamma = data.kernel_gamma;
   options.weights.class_weight = data.class_weight;
+  if (data.kernel_model != nullptr) {  // without a share in it, which the caller has
+    options.kernel_model = {std::shared_ptr<void>(), &data.kernel_model->parts()};
+    options.kernel_model_name = "given";
+  }
   return options;
 }
 

@@ -94,7 +94,9 @@ std::vector<std::string> differences(const ModelParts& first, const ModelParts& 
   }
   compare("preprocessing", scaling_of(first.preprocessing), scaling_of(second.preprocessing));
   const auto kernel_features = [](const ModelParts& model) {
-    return model.kernel_features ? model.kernel_features->choice().to_text() : "none";
+    if (!model.kernel_features) return std::string("none");
+    return model.kernel_features->choice().to_text() +
+           (model.kernel_features->learned ? " of a learned kernel" : "");
   };
   compare("kernel features", kernel_features(first), kernel_features(second));
   const auto num_labels = [](const ModelParts& model) {

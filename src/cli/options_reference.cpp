@@ -72,6 +72,7 @@ int OptionsReference::run() {
   print_section("Columns of CSV, TSV and JSON lines (kept in the model)", record_option_infos());
   print_section<AnnotationOptions>("Labels of rows from annotations");
   print_section<PreprocessingOptions>("Preprocessing (kept in the model)");
+  print_section<KernelModelOptions>("Learned kernels (kept in the model)");
   print_section<RowWeightOptions>("Weights of rows");
   print_section<RunOptions>("Run");
   print_section<AnswerOptions>("Answers of `predict` and of `/predict` (`serve`)");

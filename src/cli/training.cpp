@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/model_arguments.hpp"
 #include "data/code_hierarchy.hpp"
 #include "data/label_names_reader.hpp"
 #include "data/path_ids.hpp"
@@ -68,6 +69,7 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
 void DataArguments::declare_preprocessing(CLI::App& app) {
   const std::size_t first = app.get_options().size();
   preprocessing_.declare(app, "Preprocessing (kept in the model)");
+  kernel_model_options_.declare(app, "Preprocessing (kept in the model)");
   weights_.declare(app, "Weights of rows");
   for (const CLI::Option* option : named_options(app, first)) named_.push_back(option);
 }
@@ -119,9 +121,20 @@ PreprocessingOptions DataArguments::preprocessing(int num_threads) {
                          "option vector-share is given, but there are no vectors: none of vectors, "
                          "vector-columns and vector-file is given");
   options.text = options.text && !has_vector_file();
+  options.kernel_model = kernel_model();
+  options.kernel_model_name = kernel_model_options_.parse().kernel_model;
+  require_kernel_model(options);
   // One process for all trials.
   name_encoder(options, {.num_threads = num_threads});
   return options;
+}
+
+std::shared_ptr<const ModelParts> DataArguments::kernel_model() {
+  const std::string& path = kernel_model_options_.parse().kernel_model;
+  if (!kernel_model_ && !path.empty()) {
+    kernel_model_ = std::make_shared<const ModelParts>(ModelArguments().load(path));
+  }
+  return kernel_model_;
 }
 
 namespace {
@@ -164,6 +177,13 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 
 }  // namespace
 
+std::optional<std::uint32_t> DataArguments::first_index(RowKind kind) {
+  const std::optional<std::uint32_t> given = records_.first_index(kind);
+  const auto model = kernel_model();
+  if (given || !model || !info_of(kind).are_matrix) return given;
+  return given_first_index(model->preprocessing.first_index);
+}
+
 Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control) {
   const std::optional<RecordSelection> selection = columns();
   const ColumnPatterns patterns = selection ? records_.patterns(*selection) : ColumnPatterns();
@@ -177,7 +197,7 @@ Examples DataArguments::read_training_rows(const LabelCodec* codec, CommandContr
                       .selection = selection ? &*selection : nullptr,
                       .patterns = selection ? &patterns : nullptr,
                       .format = format,
-                      .first_index = records_.first_index(kind),
+                      .first_index = first_index(kind),
                       .vector_file = views_.vector_file()},
                      &control.run());
   } catch (const detail::UnknownLabel& error) {
@@ -243,7 +263,11 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   }
   add_derived(data, control);
   data.raw.labels.set_unlabelled(unlabelled());
-  read_views(data.raw, views_.files(), &control.run());
+  if (const auto model = kernel_model()) {
+    read_views_of_model(data.raw, views_.files(), model->views, &control.run());
+  } else {
+    read_views(data.raw, views_.files(), &control.run());
+  }
   require<OutOfTimeLimit>(control.run().proceed(), data_path_,
                           ": the time limit ended reading; nothing is trained");
   return data;
@@ -318,9 +342,13 @@ std::vector<std::string> DataArguments::data_paths() {
   const PreprocessingOptions options = preprocessing();
   const std::string& stop_words = options.stop_words_choice;
   const std::string stop_words_file = has_stop_words(stop_words) ? "" : stop_words;
-  std::vector<std::string> paths{data_path_,        hierarchy_path_,
-                                 label_names_path_, annotations_.path(),
-                                 stop_words_file,   options.weights.class_weight};
+  std::vector<std::string> paths{data_path_,
+                                 hierarchy_path_,
+                                 label_names_path_,
+                                 annotations_.path(),
+                                 stop_words_file,
+                                 options.weights.class_weight,
+                                 options.kernel_model_name};
   for (std::string& path : views_.paths()) paths.push_back(std::move(path));
   return paths;
 }

@@ -57,12 +57,17 @@ class DataArguments {
   bool has_vector_file() const { return !views_.vector_file().empty(); }
   /// The columns of the file of rows; nothing if it has none.
   std::optional<RecordSelection> columns() const { return records_.selection(has_vector_file()); }
+  /// The model of option kernel_model, which is read once; null: it is not given. Throws
+  /// ModelFileError.
+  std::shared_ptr<const ModelParts> kernel_model();
   /// Whether the option about rows is on the command line.
   bool is_given(std::string_view name) const;
   /// Whether the file of rows has texts without columns. Throws InvalidOption.
   bool reads_texts();
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
   Examples read_training_rows(const LabelCodec* codec, CommandControl& control);
+  /// What the index of the first column is in files of rows.
+  std::optional<std::uint32_t> first_index(RowKind kind);
   /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.
   std::string suspicion(const Data& data, bool is_of_paths) const;
   /// The hierarchy of --hierarchy-from, and the names of the file of names.
@@ -76,6 +81,8 @@ class DataArguments {
   RecordArguments records_;
   AnnotationArguments annotations_;
   BoundOptions<PreprocessingOptions> preprocessing_;
+  BoundOptions<KernelModelOptions> kernel_model_options_;
+  std::shared_ptr<const ModelParts> kernel_model_;
   BoundOptions<RowWeightOptions> weights_;
   std::vector<const CLI::Option*> named_;
   std::vector<OptionValues> grid_;

@@ -81,6 +81,7 @@ bool searches_by_default(const TfidfOptions& options, std::size_t num_texts,
 
 PreprocessingOptions with_searched_terms(PreprocessingOptions options, const Examples& raw,
                                          std::span<const OptionValues> grid) {
+  if (options.kernel_model) return options;  // the terms are those of the model
   const std::size_t num_texts = raw.texts().empty() ? 0 : raw.num_rows();
   if (searches_by_default(options, num_texts, grid)) {
     options.terms = TextTerms::Choice::automatic;

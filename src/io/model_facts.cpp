@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/model_file.hpp"
+#include "kernel/network_drawing.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -73,6 +74,21 @@ void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
   if (!selection.label.empty()) facts.push_back({"label column", selection.label});
 }
 
+void append_facts(std::vector<Fact>& facts, const KernelFeatures& features) {
+  facts.push_back({"kernel features", features.choice().to_text()});
+  if (!features.learned) {
+    facts.push_back({"gamma of kernel features", concat(features.gamma)});
+    return;
+  }
+  const LearnedKernel& learned = *features.learned;
+  facts.push_back(
+      {"kernel of kernel features", concat("learned, ", learned.kernels.size(), " kernels on ",
+                                           learned.paths.size(), " paths")});
+  for (const std::string& line : network_lines(learned.network, learned.beta)) {
+    facts.push_back({"network of kernel features", line});
+  }
+}
+
 /// The names that rows can have, inner nodes included, and how many of them are inner nodes.
 std::string number_of_labels(const ModelParts& model) {
   std::size_t num_inner = 0;
@@ -117,8 +133,7 @@ std::vector<Fact> model_facts(const ModelParts& model) {
   }
   append_terms(facts, model.preprocessing);
   if (model.kernel_features) {
-    facts.push_back({"kernel features", model.kernel_features->choice().to_text()});
-    facts.push_back({"gamma of kernel features", concat(model.kernel_features->gamma)});
+    append_facts(facts, *model.kernel_features);
   }
   const FitReport& report = model.report;
   facts.push_back({"stop", std::string(to_string(report.stop))});

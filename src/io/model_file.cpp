@@ -184,6 +184,7 @@ std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
   const bool has_vectors = model.records && !model.records->vector_widths.empty();
+  if (model.kernel_features && model.kernel_features->learned) return 11;
   if (model.kernel_features || has_shift(model)) return 10;
   if (texts.cuts_by(TextTerms::WordRule::scripts) || has_vectors) return 9;
   if (texts.vectors.width() > 0) return 8;

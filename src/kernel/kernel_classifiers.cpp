@@ -10,45 +10,12 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kBytesPerBlock = 64'000'000;  // of kernel values at once
-
 /// The same rows as of a matrix with so many columns.
 CsrView with_columns(const CsrView& X, std::uint32_t num_columns) {
   return {num_columns, X.row_pointers(), X.columns(), X.values()};
 }
 
 }  // namespace
-
-std::size_t KernelClassifiers::rows_per_block(std::size_t num_others) const {
-  const std::size_t bytes_per_row = kernels.size() * num_others * sizeof(float);
-  return std::max<std::size_t>(1, kBytesPerBlock / std::max<std::size_t>(1, bytes_per_row));
-}
-
-template <class Use>
-void KernelClassifiers::for_kernel_rows(const CsrView& X, const CsrMatrix& others,
-                                        Executor& executor, const Use& use) const {
-  const std::size_t num_others = others.num_rows();
-  if (num_others == 0 || paths.empty()) return;
-  const CsrView known = with_columns(X, support.num_columns());
-  const std::size_t block = rows_per_block(num_others);
-  for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
-    const std::size_t end = std::min(X.num_rows(), begin + block);
-    const auto values = cross_kernels(kernels, row_range(known, begin, end), others, executor);
-    executor.for_each(end - begin, [&](std::size_t r, int) {
-      std::vector<double> combined(num_others, 0.0);
-      for (std::size_t m = 0; m < paths.size(); ++m) {
-        for (std::size_t i = 0; i < num_others; ++i) {
-          double product = weights[m];
-          for (const std::uint32_t k : paths[m]) {
-            product *= static_cast<double>(values[k][r * num_others + i]);
-          }
-          combined[i] += product;
-        }
-      }
-      use(begin + r, combined);
-    });
-  }
-}
 
 std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& executor) const {
   const std::size_t num_support = support.num_rows();
@@ -57,7 +24,7 @@ std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& execut
     std::copy(biases.begin(), biases.end(),
               result.begin() + static_cast<std::ptrdiff_t>(i * num_classifiers()));
   }
-  for_kernel_rows(X, support, executor, [&](std::size_t row, std::span<const double> combined) {
+  for_rows(X, support, executor, [&](std::size_t row, std::span<const double> combined) {
     for (std::size_t c = 0; c < num_classifiers(); ++c) {
       double sum = 0;
       for (std::size_t i = 0; i < num_support; ++i) sum += u[c * num_support + i] * combined[i];
@@ -65,39 +32,6 @@ std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& execut
     }
   });
   return result;
-}
-
-std::vector<float> KernelClassifiers::kernel_values(const CsrView& X, const CsrMatrix& others,
-                                                    Executor& executor) const {
-  for (const FittedKernel& kernel : kernels) {
-    const KernelSpec& spec = kernel.spec;
-    require(!spec.centred && spec.type != KernelType::given, "kernel values: kernel ", spec.name,
-            spec.centred ? " is centred" : " is given",
-            ", so that its values are known with training rows only");
-  }
-  std::vector<float> result(X.num_rows() * others.num_rows());
-  for_kernel_rows(X, others, executor, [&](std::size_t row, std::span<const double> combined) {
-    std::ranges::transform(combined,
-                           result.begin() + static_cast<std::ptrdiff_t>(row * others.num_rows()),
-                           [](double value) { return static_cast<float>(value); });
-  });
-  return result;
-}
-
-MemoryEstimate KernelClassifiers::kernel_values_memory(const CsrView& X, const CsrMatrix& others,
-                                                       int num_threads) const {
-  const auto num_others = static_cast<double>(others.num_rows());
-  const double values = sizeof(float) * num_others;  // of a row by one kernel
-  const std::size_t block = std::min(X.num_rows(), rows_per_block(others.num_rows()));
-  MemoryEstimate memory;
-  memory.add("kernel values", values * static_cast<double>(X.num_rows()));
-  memory.add("kernels of a block", values * static_cast<double>(block * kernels.size()));
-  memory.add("sums of a row", 2 * sizeof(double) * num_others * num_threads);
-  // Of the columns of one kernel; as arrays they take at most 16 bytes for each nonzero.
-  const auto nonzeros = static_cast<double>(X.num_nonzeros() + others.num_nonzeros());
-  memory.add("rows by view", 16 * nonzeros + 16 * (num_others + static_cast<double>(block)));
-  memory.add("rows as arrays", pair_scratch_memory(X, num_threads));
-  return memory;
 }
 
 std::vector<double> KernelClassifiers::path_scores(const CsrView& x, std::size_t classifier) const {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/memory_estimate.hpp"
+#include "kernel/combined_kernel.hpp"
 #include "kernel/gram.hpp"
 #include "kernel/kernel_function.hpp"
 #include "kernel/mkl.hpp"
@@ -12,13 +12,8 @@
 
 namespace margrove {
 
-/// f_c(x) = sum_i u_ci sum_m weight_m K_m(x_i, x) + b_c over the support vectors x_i of any
-/// classifier. Only kernels on paths with positive weight are kept, and only their columns of x are
-/// read.
-struct KernelClassifiers {
-  std::vector<FittedKernel> kernels;
-  std::vector<std::vector<std::uint32_t>> paths;  // of `kernels`
-  std::vector<double> weights;                    // of the paths, > 0
+/// f_c(x) = sum_i u_ci K(x_i, x) + b_c over the support vectors x_i of any classifier.
+struct KernelClassifiers : CombinedKernel {
   CsrMatrix support;
   std::vector<double> u;       // by classifier: u[c * support.num_rows() + i]
   std::vector<double> biases;  // one per classifier
@@ -27,26 +22,9 @@ struct KernelClassifiers {
   /// scores[i * num_classifiers() + c] = f_c(x_i); columns of X that training did not have are
   /// ignored. Rows are computed in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
-  /// The kernel sum_m weight_m K_m of the classifiers, K(x_i, z_j) at [i * others.num_rows() + j].
-  /// Throws InvalidInput if one of the kernels is centred or given: their values are known with
-  /// training rows only. O(rows * other rows * kernels).
-  std::vector<float> kernel_values(const CsrView& X, const CsrMatrix& others,
-                                   Executor& executor) const;
-  /// The memory that kernel_values() takes: its result, and the kernels of as many rows at once as
-  /// take 64 MB, or of one row.
-  MemoryEstimate kernel_values_memory(const CsrView& X, const CsrMatrix& others,
-                                      int num_threads) const;
   /// The terms weight_m sum_i u_ci K_m(x_i, x) of f_c(x), one per path m. The score is their sum
   /// plus the bias.
   std::vector<double> path_scores(const CsrView& x, std::size_t classifier) const;
-
- private:
-  /// How many rows have their kernels with so many others in memory at once.
-  std::size_t rows_per_block(std::size_t num_others) const;
-  /// use(i, K(x_i, z) of all others z), several rows at once.
-  template <class Use>
-  void for_kernel_rows(const CsrView& X, const CsrMatrix& others, Executor& executor,
-                       const Use& use) const;
 };
 
 /// Makes the classifiers from a fit: grams[k] is kernel k of the paths, over the rows of X.

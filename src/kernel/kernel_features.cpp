@@ -132,26 +132,54 @@ std::vector<std::uint32_t> choose_landmarks(std::size_t num_rows, std::size_t si
   return rows;
 }
 
-std::vector<float> inverse_factor_of(const CsrMatrix& landmarks, double gamma, Executor& executor,
-                                     RunControl& control) {
+/// The kernel values of the rows, which have as many columns as the landmarks, with all of these.
+std::vector<float> values_with_landmarks(const KernelFeatures& features, const CsrView& X,
+                                         Executor& executor) {
+  if (features.learned) return features.learned->values(X, features.landmarks, executor);
+  const FittedKernel kernel = gaussian(features.gamma);
+  return std::move(cross_kernels(std::span(&kernel, 1), X, features.landmarks, executor)[0]);
+}
+
+/// Of one kernel value of a row.
+double work_of_value(const KernelFeatures& features, double nonzeros) {
+  const std::size_t num_kernels = features.learned ? features.learned->kernels.size() : 1;
+  return (nonzeros + kWorkOfFunction) * static_cast<double>(num_kernels);
+}
+
+Eigen::MatrixXd kernel_of_landmarks(const KernelFeatures& features, Executor& executor,
+                                    RunControl& control) {
+  const CsrMatrix& landmarks = features.landmarks;
   const auto size = static_cast<Eigen::Index>(landmarks.num_rows());
-  const FittedKernel kernel = gaussian(gamma);
   Eigen::MatrixXd K(size, size);
-  const double work = static_cast<double>(size) * (nonzeros_of_row(landmarks) + kWorkOfFunction);
+  const double work =
+      static_cast<double>(size) * work_of_value(features, nonzeros_of_row(landmarks));
   in_blocks(landmarks.num_rows(), work, Progress::Unit::rows, &control,
             [&](std::size_t begin, std::size_t end) {
-              const auto values = cross_kernels(
-                  std::span(&kernel, 1), row_range(landmarks, begin, end), landmarks, executor);
+              const std::vector<float> values =
+                  values_with_landmarks(features, row_range(landmarks, begin, end), executor);
               const auto count = static_cast<Eigen::Index>(end - begin);
               K.middleCols(static_cast<Eigen::Index>(begin), count) =
-                  Eigen::Map<const Eigen::MatrixXf>(values[0].data(), size, count).cast<double>();
+                  Eigen::Map<const Eigen::MatrixXf>(values.data(), size, count).cast<double>();
             });
+  return K;
+}
+
+/// L^-1 of the kernel matrix of the landmarks.
+std::vector<float> inverse_factor_of(const KernelFeatures& features, Executor& executor,
+                                     RunControl& control) {
+  const Eigen::MatrixXd K = kernel_of_landmarks(features, executor, control);
+  // That of the Gaussian kernel is 1, up to rounding.
+  const double diagonal = features.learned ? K.diagonal().mean() : 1.0;
+  require(std::isfinite(diagonal) && diagonal > 0, "kernel features: the mean of K(z, z) is ",
+          diagonal, " over the landmarks z, but must be a number > 0");
   for (double jitter = kJitter;; jitter *= kMoreJitter) {
     Eigen::MatrixXd regular = K;
-    regular.diagonal().array() += jitter;
+    regular.diagonal().array() += jitter * diagonal;
     const BlockedCholeskyOf<double> factor(std::move(regular), executor, control, kStage);
     if (factor.is_definite()) return factor.lower_inverse(executor);
-    require(jitter < 1, "kernel features: distances of the rows are too large for numbers");
+    require(jitter < 1, "kernel features: ",
+            features.learned ? "the learned kernel is not positive semidefinite on the landmarks"
+                             : "distances of the rows are too large for numbers");
   }
 }
 
@@ -159,9 +187,7 @@ std::vector<float> inverse_factor_of(const CsrMatrix& landmarks, double gamma, E
 void apply_nystroem(const KernelFeatures& features, const CsrView& X, std::span<float> values,
                     Executor& executor, RunControl* control) {
   const std::size_t size = features.size();
-  const FittedKernel kernel = gaussian(features.gamma);
-  const auto K =
-      std::move(cross_kernels(std::span(&kernel, 1), X, features.landmarks, executor)[0]);
+  const std::vector<float> K = values_with_landmarks(features, X, executor);
   executor.for_ranges(X.num_rows(), kLanes, [&](std::size_t begin, std::size_t end, int) {
     end_if_out_of_time(control);
     std::vector<Lanes> k(size, Lanes{}), out(size);
@@ -269,8 +295,26 @@ KernelFeatures KernelFeatures::fit(const CsrView& X, const Choice& choice, doubl
   RunControl unlimited;
   features.landmarks = select_rows(X, choose_landmarks(X.num_rows(), choice.size, seed));
   features.landmarks.set_num_columns(X.num_columns());
-  features.inverse_factor = inverse_factor_of(features.landmarks, features.gamma, executor,
-                                              control != nullptr ? *control : unlimited);
+  features.inverse_factor =
+      inverse_factor_of(features, executor, control != nullptr ? *control : unlimited);
+  return features;
+}
+
+KernelFeatures KernelFeatures::fit(const CsrView& X, LearnedKernel learned,
+                                   std::uint32_t num_columns, std::uint32_t size,
+                                   std::uint64_t seed, Executor& executor, RunControl* control) {
+  require(X.num_rows() > 0, "kernel features: the number of rows is 0, but must be > 0");
+  learned.require_values_of_any_rows();
+  require(!learned.paths.empty(), "kernel features: all weights of the learned kernel are 0");
+  learned.check_rows(X);
+  KernelFeatures features;
+  features.gamma = 0;
+  features.learned = std::move(learned);
+  const std::vector<std::uint32_t> rows = choose_landmarks(X.num_rows(), size, seed);
+  features.landmarks = known_columns(select_rows(X, rows), 0, rows.size(), num_columns);
+  RunControl unlimited;
+  features.inverse_factor =
+      inverse_factor_of(features, executor, control != nullptr ? *control : unlimited);
   return features;
 }
 
@@ -279,9 +323,10 @@ CsrMatrix KernelFeatures::apply(const CsrView& X, Executor& executor, RunControl
   std::vector<float> values(num_rows * num_features);
   std::optional<FourierDirections> directions;
   if (kind == Kind::fourier) directions.emplace(*this, X, executor, control);
+  if (learned) learned->check_rows(X);  // all, so that errors have the number of the row
   const auto factor = kind == Kind::nystroem ? static_cast<double>(num_features) / 2 : 0.0;
   const double work =
-      static_cast<double>(num_features) * (nonzeros_of_row(X) + kWorkOfFunction + factor);
+      static_cast<double>(num_features) * (work_of_value(*this, nonzeros_of_row(X)) + factor);
   in_blocks(num_rows, work, Progress::Unit::rows, control, [&](std::size_t begin, std::size_t end) {
     const CsrMatrix rows = known_columns(X, begin, end, num_columns());
     const auto out = std::span(values).subspan(begin * num_features, (end - begin) * num_features);
@@ -310,8 +355,14 @@ void KernelFeatures::check() const {
   const std::size_t m = size();
   require(m >= 1 && m <= kMost, "kernel features: there are ", m, ", but must be from 1 to ",
           kMost);
-  require(gamma > 0 && std::isfinite(gamma), "kernel features: gamma is ", gamma,
-          ", but must be > 0");
+  if (learned) {
+    require(kind == Kind::nystroem && !learned->paths.empty(),
+            "kernel features: a learned kernel needs landmarks and weights");
+    learned->require_values_of_any_rows();
+  } else {
+    require(gamma > 0 && std::isfinite(gamma), "kernel features: gamma is ", gamma,
+            ", but must be > 0");
+  }
   const std::size_t expected = kind == Kind::nystroem ? m * (m + 1) / 2 : 0;
   require(inverse_factor.size() == expected, "kernel features: the matrix has ",
           inverse_factor.size(), " numbers, but must have ", expected);
@@ -319,7 +370,8 @@ void KernelFeatures::check() const {
           "kernel features: the matrix has numbers that are not finite");
 }
 
-MemoryEstimate kernel_features_memory(const KernelFeatures::Choice& choice, const CsrView& X) {
+MemoryEstimate kernel_features_memory(const KernelFeatures::Choice& choice, const CsrView& X,
+                                      const CombinedKernel* learned, int num_threads) {
   const auto rows = static_cast<double>(X.num_rows());
   const bool has_landmarks = choice.kind == KernelFeatures::Kind::nystroem;
   const double size = has_landmarks ? std::min<double>(choice.size, rows) : choice.size;
@@ -327,10 +379,14 @@ MemoryEstimate kernel_features_memory(const KernelFeatures::Choice& choice, cons
   MemoryEstimate memory;
   memory.add("kernel features", 8 * rows * (size + 1));
   if (has_landmarks) {
+    const double nonzeros = nonzeros_of_row(X) * (size + at_once);
     // The matrix, the one that is factored, its inverse, and values and rows that are made at once.
     memory.add("landmarks", (8 + 8 + 2) * size * size + 4 * at_once * size);
-    memory.add("rows of landmarks",
-               16 * static_cast<double>(X.num_nonzeros()) * (size + at_once) / std::max(rows, 1.0));
+    memory.add("rows of landmarks", 16 * nonzeros);
+    if (learned != nullptr) {
+      memory.add(learned->values_memory(static_cast<std::size_t>(at_once),
+                                        static_cast<std::size_t>(size), nonzeros, X, num_threads));
+    }
   } else {
     const auto columns = std::min<double>(X.num_columns(), static_cast<double>(X.num_nonzeros()));
     memory.add("random directions", 4 * size * columns);

@@ -51,6 +51,11 @@ bool has_width(KernelType type) {
          type == KernelType::exponential || type == KernelType::exponential_chi2;
 }
 
+bool refuses_negative(KernelType type) {
+  return type == KernelType::chi2 || type == KernelType::exponential_chi2 ||
+         type == KernelType::intersection;
+}
+
 std::string format_columns(std::span<const ColumnRange> ranges) {
   std::string text;
   for (const auto& range : ranges) {

@@ -57,6 +57,8 @@ inline constexpr auto kEnumNames<KernelType> =
 /// Throws InvalidInput listing the known names.
 KernelType kernel_type(std::string_view name);
 bool has_width(KernelType type);
+/// Whether rows must not have negative values.
+bool refuses_negative(KernelType type);
 
 /// The scaling of K, which is divided by
 ///   none      nothing

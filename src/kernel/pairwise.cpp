@@ -175,10 +175,7 @@ ViewRows::ViewRows(const CsrView& X, std::span<const ColumnRange> columns, bool 
 }
 
 void ViewRows::check(const KernelSpec& kernel) const {
-  if (kernel.type != KernelType::chi2 && kernel.type != KernelType::exponential_chi2 &&
-      kernel.type != KernelType::intersection) {
-    return;
-  }
+  if (!refuses_negative(kernel.type)) return;
   for (std::size_t i = 0; i < num_rows_; ++i) {
     const auto values = dense_ ? dense_row(i) : sparse_row(i).values;
     const auto lowest = std::min_element(values.begin(), values.end());

@@ -15,6 +15,7 @@
 #include "methods/labelled_rows.hpp"
 #include "methods/memory_obstacle.hpp"
 #include "model/class_weights.hpp"
+#include "model/kernel_predictor.hpp"
 #include "model/process_encoder.hpp"
 
 namespace margrove {
@@ -62,6 +63,76 @@ void require_no_terms(const RecordSelection& columns, PreprocessingOptions optio
 
 }  // namespace
 
+namespace {
+
+/// What fit() gives; its errors of the rows as a whole get their source.
+template <class Fit>
+auto naming(const std::string& source, const Fit& fit) {
+  try {
+    return fit();
+  } catch (const InvalidOption&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(concat(source, ": ", error.what()));
+  }
+}
+
+/// The kernel that the model has learned, or that its kernel features have. Throws InvalidInput.
+LearnedKernel learned_kernel(const ModelParts& model, const std::string& name) {
+  if (model.kernel_features && model.kernel_features->learned) {
+    return *model.kernel_features->learned;
+  }
+  const KernelPredictor* predictor = model.predictor->kernels();
+  require(predictor != nullptr, name, ": its method is ", model.method,
+          model.kernel_features ? " with features of a Gaussian kernel" : "",
+          ", but option kernel_model needs a model of average-mkl, lp-mkl, simple-mkl or spn-mkl, "
+          "or one with kernel features of such a model");
+  LearnedKernel kernel;
+  static_cast<CombinedKernel&>(kernel) = predictor->classifiers();
+  kernel.network = predictor->network();
+  kernel.beta.assign(predictor->beta().begin(), predictor->beta().end());
+  return kernel;
+}
+
+/// The columns of the rows that the kernel of the model takes.
+std::uint32_t num_kernel_columns(const ModelParts& model) {
+  return model.kernel_features ? model.kernel_features->num_columns() : model.rows().num_features();
+}
+
+/// Throws InvalidOption for an option of preprocessing that is not its default.
+void require_no_own_preprocessing(PreprocessingOptions options) {
+  options.text = false;  // only says that rows are documents
+  options.kernel_features = {};
+  options.kernel_gamma = 0;
+  for (const OptionInfo& each : OptionTable(options).list()) {
+    require<InvalidOption>(OptionTable(options).get(each.name) == each.default_value, "option ",
+                           each.name, " is given, but rows get the preprocessing of kernel_model ",
+                           options.kernel_model_name);
+  }
+  require<InvalidOption>(options.stop_words.empty(),
+                         "option stop_words is given, but rows get the preprocessing of "
+                         "kernel_model ",
+                         options.kernel_model_name);
+}
+
+}  // namespace
+
+void require_kernel_model(const PreprocessingOptions& options) {
+  if (!options.kernel_model) return;
+  const KernelFeatures::Choice& choice = options.kernel_features;
+  const std::string& name = options.kernel_model_name;
+  require<InvalidOption>(!choice.is_none() && choice.kind == KernelFeatures::Kind::nystroem,
+                         "option kernel_model is ", name, ", but kernel_features is ",
+                         choice.to_text(), "; it must be nystroem:N");
+  require<InvalidOption>(options.kernel_gamma == 0, "option kernel_gamma is ", options.kernel_gamma,
+                         ", but is for a Gaussian kernel, and the kernel is that of kernel_model ",
+                         name);
+  require_no_own_preprocessing(options);
+  const LearnedKernel kernel = learned_kernel(*options.kernel_model, name);
+  require(!kernel.paths.empty(), name, ": all weights of its kernels are 0");
+  naming(name, [&] { kernel.require_values_of_any_rows(); });
+}
+
 void require_kernel_features(const Method& method, bool are_given) {
   require<InvalidOption>(!are_given || method.kernel_features,
                          "option kernel_features is given, but method ", method.name,
@@ -85,18 +156,6 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
 }
 
 namespace {
-
-/// What fit() gives; its errors of the rows as a whole get their source.
-template <class Fit>
-auto naming(const std::string& source, const Fit& fit) {
-  try {
-    return fit();
-  } catch (const InvalidOption&) {
-    throw;
-  } catch (const InvalidInput& error) {
-    throw InvalidInput(concat(source, ": ", error.what()));
-  }
-}
 
 /// Throws InvalidOption unless the options ask for at most one kind of preprocessing.
 void require_one_kind(const PreprocessingOptions& options) {
@@ -130,31 +189,38 @@ std::string columns_of(const RecordSelection& selection) {
   return names;
 }
 
-void require_kind(const ModelParts& model, const Rows& rows, const std::string& source) {
+/// `the_model`: what messages call it.
+void require_kind(const ModelParts& model, const Rows& rows, const std::string& source,
+                  const std::string& the_model = "the model") {
   const RowKind taken = row_kind(model);
   require(taken == rows.kind(), source, source.empty() ? "" : ": ", "the rows are ",
-          info_of(rows.kind()).name, ", but the model takes ", info_of(taken).name);
+          info_of(rows.kind()).name, ", but ", the_model, " takes ", info_of(taken).name);
   const RecordSelection* given = rows.selection();
   if (given == nullptr || !model.records) return;
   const RecordSelection& own = model.records->selection;
   require(given->text == own.text && given->numeric == own.numeric &&
               given->categorical == own.categorical && given->vectors == own.vectors,
           source, source.empty() ? "" : ": ", "the rows have the columns ", columns_of(*given),
-          ", but the model takes ", columns_of(own));
+          ", but ", the_model, " takes ", columns_of(own));
 }
 
 }  // namespace
 
-CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source,
-                     RunControl* control, Executor& executor) {
+CsrMatrix preprocess_columns(const ModelParts& model, const Rows& rows, const std::string& source,
+                             RunControl* control) {
   require_kind(model, rows, source);
   return prepared_in_time(source, control, [&] {
-    CsrMatrix X =
-        info_of(rows.kind())
-            .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
-    return model.kernel_features ? model.kernel_features->apply(X, executor, control)
-                                 : std::move(X);
+    return info_of(rows.kind())
+        .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
   });
+}
+
+CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::string& source,
+                     RunControl* control, Executor& executor) {
+  CsrMatrix X = preprocess_columns(model, rows, source, control);
+  if (!model.kernel_features) return X;
+  return prepared_in_time(source, control,
+                          [&] { return model.kernel_features->apply(X, executor, control); });
 }
 
 FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor) {
@@ -194,15 +260,25 @@ std::optional<KernelFeatures> fit_kernel_features(const CsrView& X,
   const KernelFeatures::Choice& choice = options.kernel_features;
   require<InvalidOption>(options.kernel_gamma == 0 || !choice.is_none(), "option kernel_gamma is ",
                          options.kernel_gamma, ", but kernel_features is none");
+  require_kernel_model(options);
   if (choice.is_none()) return std::nullopt;
-  const MemoryEstimate memory = kernel_features_memory(choice, X);
+  std::optional<LearnedKernel> learned;
+  if (options.kernel_model) {
+    learned = learned_kernel(*options.kernel_model, options.kernel_model_name);
+  }
+  const MemoryEstimate memory =
+      kernel_features_memory(choice, X, learned ? &*learned : nullptr, executor.size());
   const std::string obstacle =
       memory_obstacle(memory, control != nullptr ? control->memory_limit() / 1e9 : 0.0);
   require(obstacle.empty(), source, ": option kernel_features is ", choice.to_text(), ", but ",
           obstacle, "; ask for fewer features or raise memory_limit; the parts are ",
           memory.to_text());
   return naming(source, [&] {
-    return KernelFeatures::fit(X, choice, options.kernel_gamma, options.seed, executor, control);
+    if (!learned) {
+      return KernelFeatures::fit(X, choice, options.kernel_gamma, options.seed, executor, control);
+    }
+    return KernelFeatures::fit(X, std::move(*learned), num_kernel_columns(*options.kernel_model),
+                               choice.size, options.seed, executor, control);
   });
 }
 
@@ -261,20 +337,11 @@ void fit_and_apply(const Examples& raw, CsrMatrix X, const PreprocessingOptions&
   }
 }
 
-/// As prepare_rows(), but throws OutOfTime.
-PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
-                     std::vector<double> row_weights, RunControl* control, Executor& executor) {
+/// Fits the preprocessing to the rows and applies it.
+void fit_preprocessing(Examples& raw, const PreprocessingOptions& options, RunControl* control,
+                       PreparedRows& prepared) {
   const RowKindInfo& kind = info_of(raw.kind);
-  options.text = options.text || kind.are_texts;
-  const bool has_terms = options.text || options.tfidf || !raw.selection.text.empty();
-  if (!has_terms) require_no_terms(raw.selection, options);
-  PreparedRows prepared;
-  prepared.source = raw.source;
-  prepared.views = raw.views;
-  prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source, control);
   const std::size_t num_rows = prepared.labelled.labels.num_rows();
-  prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
-                                     std::move(row_weights), raw.source);
   CsrMatrix X = std::move(raw.X);  // of the rows, unless they are documents
   std::vector<std::uint8_t> is_numeric;
   std::vector<FeatureId> columns;
@@ -300,6 +367,55 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   if (is_weighted && is_scaled) merge_rows(X, control, prepared);
   fit_and_apply(raw, std::move(X), options, is_numeric, control, prepared);
   if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
+  prepared.preprocessing.columns = std::move(columns);
+}
+
+/// Takes over the preprocessing of the kernel model and applies it. Throws InvalidInput for rows
+/// that are not as those of the model.
+void apply_that_of_kernel_model(Examples& raw, const PreprocessingOptions& options,
+                                RunControl* control, PreparedRows& prepared) {
+  const ModelParts& model = *options.kernel_model;
+  const std::string the_model = concat("kernel_model ", options.kernel_model_name);
+  require_kind(model, Rows(raw), raw.source, the_model);
+  require(raw.views.empty() || raw.views == model.views, raw.source,
+          ": the rows have other views than those of ", the_model);
+  // Of wide rows the model knows the last column in use only.
+  require(!info_of(raw.kind).are_matrix || !model.preprocessing.columns.empty() ||
+              raw.X.num_columns() <= model.num_raw_features(),
+          raw.source, ": the rows have ", raw.X.num_columns(), " columns, but ", the_model,
+          " takes ", model.num_raw_features());
+  prepared.records = model.records;
+  if (prepared.records) prepared.records->selection = raw.selection;  // with its own labels
+  prepared.preprocessing = model.preprocessing;
+  (prepared.records ? prepared.records->text : prepared.preprocessing).num_rows_without_terms = 0;
+  const bool keeps_rows = info_of(raw.kind).are_matrix && model.preprocessing.keeps_rows();
+  prepared.X =
+      keeps_rows ? std::move(raw.X) : preprocess_columns(model, Rows(raw), raw.source, control);
+  const std::size_t num_rows = prepared.labelled.labels.num_rows();
+  require(prepared.X.num_rows() == num_rows, raw.source, ": it has ", prepared.X.num_rows(),
+          " rows, but labels of ", num_rows);
+  if (!prepared.row_weights.empty()) merge_rows(prepared.X, control, prepared);
+}
+
+/// As prepare_rows(), but throws OutOfTime.
+PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOptions options,
+                     std::vector<double> row_weights, RunControl* control, Executor& executor) {
+  require_kernel_model(options);
+  const RowKindInfo& kind = info_of(raw.kind);
+  options.text = options.text || kind.are_texts;
+  const bool has_terms = options.text || options.tfidf || !raw.selection.text.empty();
+  if (!has_terms) require_no_terms(raw.selection, options);
+  PreparedRows prepared;
+  prepared.source = raw.source;
+  prepared.views = raw.views;
+  prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source, control);
+  prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
+                                     std::move(row_weights), raw.source);
+  if (options.kernel_model) {
+    apply_that_of_kernel_model(raw, options, control, prepared);
+  } else {
+    fit_preprocessing(raw, options, control, prepared);
+  }
   prepared.kernel_features =
       fit_kernel_features(prepared.X, options, prepared.source, executor, control);
   if (prepared.kernel_features) {
@@ -308,11 +424,10 @@ PreparedRows prepare(Examples raw, const Hierarchy* hierarchy, PreprocessingOpti
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {
     prepared.warnings.push_back(concat(
-        raw.source, ": ", texts.num_rows_without_terms, " of ", num_rows,
+        raw.source, ": ", texts.num_rows_without_terms, " of ", raw.labels.num_rows(),
         " texts have no term (a word, unless options say otherwise); their labels were learned "
         "without features"));
   }
-  prepared.preprocessing.columns = std::move(columns);
   prepared.preprocessing.first_index = raw.first_index;
   return prepared;
 }

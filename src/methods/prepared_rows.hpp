@@ -2,6 +2,7 @@
 // The preprocessing of rows, which training fits and models keep.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,18 @@ struct RowWeightOptions {
   }
 };
 
+/// The model whose learned kernel kernel features have.
+struct KernelModelOptions {
+  std::string kernel_model = {};
+  static auto fields() {
+    return std::tuple{field(
+        "kernel_model", &KernelModelOptions::kernel_model, Choices{},
+        "kernel_features nystroem: a model of average-mkl, lp-mkl, simple-mkl or spn-mkl whose "
+        "learned kernel takes the place of the Gaussian one, or a model with such features; rows "
+        "get its preprocessing, and no other")};
+  }
+};
+
 /// The preprocessing of rows before training; `text` is that of documents, and set for them. At
 /// most one of text, tfidf, normalize and a scale other than automatic and none may be set. With
 /// one of the first three, automatic is none.
@@ -51,6 +64,10 @@ struct PreprocessingOptions : TfidfOptions {
   ColumnScale scale = ColumnScale::automatic;
   KernelFeatures::Choice kernel_features = {};
   double kernel_gamma = 0;
+  /// Of the learned kernel, and of the preprocessing of the rows; null: none. Not an option, as it
+  /// is loaded by who has its file (KernelModelOptions).
+  std::shared_ptr<const ModelParts> kernel_model = {};
+  std::string kernel_model_name = {};  // its file, for messages
   std::uint64_t seed = 0;  // of kernel features; not an option: that of the method's run
   /// Of an encoder that option vectors names; 0: all. Not an option: those of the run.
   int encoder_threads = 0;
@@ -90,6 +107,9 @@ struct PreprocessingOptions : TfidfOptions {
 /// Throws InvalidOption for kernel features with a method that takes none.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
+/// Throws InvalidOption for options that are not for the kernel model, if there is one, such as a
+/// preprocessing beside it, and InvalidInput naming the model if it has no kernel of any rows.
+void require_kernel_model(const PreprocessingOptions& options);
 /// Throws InvalidOption if kernel features are given to a method that takes none.
 void require_kernel_features(const Method& method, bool are_given);
 
@@ -115,7 +135,11 @@ inline CsrMatrix preprocess(const ModelParts& model, const Examples& examples,
                             Executor& executor = Executor::serial()) {
   return preprocess(model, Rows(examples), examples.source, control, executor);
 }
-/// The same. Rows of numbers that need no change are not copied: they must outlive the object.
+/// The same without kernel features, which are the last step.
+CsrMatrix preprocess_columns(const ModelParts& model, const Rows& rows,
+                             const std::string& source = {}, RunControl* control = nullptr);
+/// As preprocess(). Rows of numbers that need no change are not copied: they must outlive the
+/// object.
 class FeatureRows {
  public:
   FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor = Executor::serial());

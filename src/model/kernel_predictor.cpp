@@ -9,65 +9,16 @@
 #include "kernel/network_drawing.hpp"
 #include "margrove/errors.hpp"
 #include "model/finite_scores.hpp"
+#include "model/saved_kernel.hpp"
 #include "model/saved_rows.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {
 
-std::vector<std::uint64_t> flat_lists(const std::vector<std::vector<std::uint32_t>>& lists,
-                                      std::vector<std::uint32_t>& items) {
-  std::vector<std::uint64_t> pointers{0};
-  for (const auto& list : lists) {
-    items.insert(items.end(), list.begin(), list.end());
-    pointers.push_back(items.size());
-  }
-  return pointers;
-}
-
-std::vector<std::vector<std::uint32_t>> load_lists(const TensorMap& in, std::size_t num_kernels) {
-  const auto pointers = in.get<std::uint64_t>("kernel.paths.pointers");
-  const auto items = in.get<std::uint32_t>("kernel.paths.kernels");
-  in.check(!pointers.empty() && pointers.front() == 0 && pointers.back() == items.size(),
-           "kernel.paths.pointers must run from 0 to ", items.size());
-  std::vector<std::vector<std::uint32_t>> lists;
-  for (std::size_t m = 0; m + 1 < pointers.size(); ++m) {
-    in.check(pointers[m] < pointers[m + 1] && pointers[m + 1] <= items.size(),
-             "kernel.paths.pointers[", m + 1, "] is ", pointers[m + 1],
-             ", but pointers must ascend");
-    lists.emplace_back(items.begin() + static_cast<std::ptrdiff_t>(pointers[m]),
-                       items.begin() + static_cast<std::ptrdiff_t>(pointers[m + 1]));
-    for (const auto k : lists.back()) {
-      in.check(k < num_kernels, "kernel.paths.kernels holds ", k, ", but must stay below ",
-               num_kernels);
-    }
-  }
-  return lists;
-}
-
-std::string table_name(std::size_t kernel) { return concat("kernel.table.", kernel); }
-
-/// The table of the precomputed kernel k. Model files hold it, so that no other file is read.
-std::shared_ptr<const KernelTable> load_table(const TensorMap& in, std::size_t k,
-                                              const std::string& kernel) {
-  const std::string name = table_name(k);
-  in.check(in.has(name), "the table of the precomputed kernel ", kernel,
-           " is not in the file, as before version 0.2; train again");
-  auto table = std::make_shared<KernelTable>();
-  table->values = in.get_matrix<float>(name, TensorMap::kAnySize, TensorMap::kAnySize);
-  table->num_rows = in.shape(name)[0];
-  table->num_columns = in.shape(name)[1];
-  for (const float value : table->values) {
-    in.check(std::isfinite(value), "tensor ", name, " must hold finite numbers");
-  }
-  return table;
-}
-
-void check_finite(const TensorMap& in, std::string_view name, const std::vector<double>& values,
-                  double lowest) {
+void check_finite(const TensorMap& in, std::string_view name, const std::vector<double>& values) {
   for (std::size_t k = 0; k < values.size(); ++k) {
-    in.check(std::isfinite(values[k]) && values[k] >= lowest, name, "[", k, "] is ", values[k],
-             ", but must be a number", lowest == 0 ? " >= 0" : "");
+    in.check(std::isfinite(values[k]), name, "[", k, "] is ", values[k], ", but must be a number");
   }
 }
 
@@ -78,31 +29,7 @@ KernelPredictor::KernelPredictor(Parts parts) : parts_(std::move(parts)) {}
 void KernelPredictor::save(TensorMap& out) const {
   const KernelClassifiers& classifiers = parts_.classifiers;
   save_support(out, "kernel", classifiers.support);
-  out.put_text("kernel.network", format_network(parts_.network));
-  std::vector<std::string> names;
-  for (const auto v : parts_.network.products()) names.push_back(parts_.network.nodes()[v].name);
-  out.put_strings("kernel.products", names);
-  out.put_view<double>("kernel.beta", parts_.beta);
-  // Kernels with the numbers that fitting gave them.
-  std::vector<std::string> kernel_names;
-  std::vector<double> widths, factors;
-  for (const auto& kernel : classifiers.kernels) {
-    kernel_names.push_back(kernel.spec.name);
-    widths.push_back(kernel.spec.width);
-    factors.push_back(kernel.factor);
-    if (kernel.table) {
-      out.put_view<float>(table_name(widths.size() - 1), kernel.table->values,
-                          {kernel.table->num_rows, kernel.table->num_columns});
-    }
-  }
-  out.put_strings("kernel.names", kernel_names);
-  out.put<double>("kernel.widths", widths);
-  out.put<double>("kernel.factors", factors);
-  std::vector<std::uint32_t> items;
-  const auto pointers = flat_lists(classifiers.paths, items);
-  out.put<std::uint64_t>("kernel.paths.pointers", pointers);
-  out.put<std::uint32_t>("kernel.paths.kernels", items);
-  out.put_view<double>("kernel.paths.weights", classifiers.weights);
+  save_kernel(out, "kernel", classifiers, parts_.network, parts_.beta);
   out.put_view<double>("kernel.u", classifiers.u,
                        {classifiers.num_classifiers(), classifiers.support.num_rows()});
   out.put_view<double>("kernel.biases", classifiers.biases);
@@ -111,68 +38,13 @@ void KernelPredictor::save(TensorMap& out) const {
 
 namespace {
 
-// The network and the weights of its product nodes.
-void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
-  try {
-    parts.network = parse_network(in.text("kernel.network"), "kernel.network",
-                                  parts.classifiers.support.num_columns());
-  } catch (const InvalidInput& error) {
-    in.fail(error.what());
-  }
-  // parse_network() may number the product nodes in another order, so they are found by name.
-  const auto names = in.get_strings("kernel.products");
-  const auto beta = in.get<double>("kernel.beta", names.size());
-  check_finite(in, "kernel.beta", beta, 0);
-  in.check(names.size() == parts.network.num_products(), "kernel.products has ", names.size(),
-           " names, but must have ", parts.network.num_products());
-  std::map<std::string, double> beta_of;
-  for (std::size_t v = 0; v < names.size(); ++v) beta_of[names[v]] = beta[v];
-  for (const auto v : parts.network.products()) {
-    const auto found = beta_of.find(parts.network.nodes()[v].name);
-    in.check(found != beta_of.end(), "kernel.products lacks '", parts.network.nodes()[v].name, "'");
-    parts.beta.push_back(found->second);
-  }
-}
-
-// The kernels in use, with the parameters that training fitted.
-void load_kernels(const TensorMap& in, const SumProductNetwork& network,
-                  KernelClassifiers& classifiers) {
-  const auto kernel_names = in.get_strings("kernel.names");
-  const auto widths = in.get<double>("kernel.widths", kernel_names.size());
-  const auto factors = in.get<double>("kernel.factors", kernel_names.size());
-  check_finite(in, "kernel.widths", widths, 0);
-  check_finite(in, "kernel.factors", factors, 0);
-  for (std::size_t k = 0; k < kernel_names.size(); ++k) {
-    const auto specs = network.kernels();
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const KernelSpec& each) {
-      return each.name == kernel_names[k];
-    });
-    in.check(spec != specs.end(), "kernel.names[", k, "] is '", kernel_names[k],
-             "', which is not in the network");
-    FittedKernel kernel{*spec, factors[k], nullptr};
-    kernel.spec.width = widths[k];
-    in.check(!has_width(kernel.spec.type) || widths[k] > 0, "kernel.widths[", k, "] must be > 0");
-    kernel.spec.width_in_medians = false;
-    if (kernel.spec.columns.empty() && classifiers.support.num_columns() > 0) {
-      kernel.spec.columns = {{0, classifiers.support.num_columns()}};
-    }
-    if (kernel.spec.type == KernelType::precomputed) {
-      kernel.table = load_table(in, k, kernel_names[k]);
-    }
-    classifiers.kernels.push_back(std::move(kernel));
-  }
-}
-
-// The classifiers over paths of these kernels.
+// The numbers of the classifiers.
 void load_classifiers(const TensorMap& in, KernelClassifiers& classifiers) {
-  classifiers.paths = load_lists(in, classifiers.kernels.size());
-  classifiers.weights = in.get<double>("kernel.paths.weights", classifiers.paths.size());
   classifiers.biases = in.get<double>("kernel.biases");
   classifiers.u =
       in.get_matrix<double>("kernel.u", classifiers.biases.size(), classifiers.support.num_rows());
-  check_finite(in, "kernel.paths.weights", classifiers.weights, 0);
-  check_finite(in, "kernel.biases", classifiers.biases, -std::numeric_limits<double>::infinity());
-  check_finite(in, "kernel.u", classifiers.u, -std::numeric_limits<double>::infinity());
+  check_finite(in, "kernel.biases", classifiers.biases);
+  check_finite(in, "kernel.u", classifiers.u);
 }
 
 }  // namespace
@@ -181,8 +53,10 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint3
   Parts parts;
   KernelClassifiers& classifiers = parts.classifiers;
   classifiers.support = load_support(in, "kernel");
-  load_network(in, parts);
-  load_kernels(in, parts.network, classifiers);
+  LearnedKernel kernel = load_kernel(in, "kernel", classifiers.support.num_columns());
+  parts.network = std::move(kernel.network);
+  parts.beta = std::move(kernel.beta);
+  static_cast<CombinedKernel&>(classifiers) = std::move(kernel);
   load_classifiers(in, classifiers);
   parts.num_labels = num_labels;
   parts.views = load_views(in);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/process_encoder.hpp"
+#include "model/saved_kernel.hpp"
 #include "model/saved_rows.hpp"
 
 namespace margrove {
@@ -310,9 +311,20 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   return records;
 }
 
+namespace {
+
+const std::string kLearnedKernel = "kernel_features.kernel";
+
+}  // namespace
+
 void save_kernel_features(TensorMap& out, const KernelFeatures& features) {
   out.put_enum("kernel_features.kind", features.kind);
-  out.put_number("kernel_features.gamma", features.gamma);
+  if (features.learned) {
+    const LearnedKernel& learned = *features.learned;
+    save_kernel(out, kLearnedKernel, learned, learned.network, learned.beta);
+  } else {
+    out.put_number("kernel_features.gamma", features.gamma);
+  }
   if (features.kind == KernelFeatures::Kind::nystroem) {
     save_support(out, "kernel_features", features.landmarks);
     out.put_view<float>("kernel_features.inverse_factor", features.inverse_factor);
@@ -327,10 +339,16 @@ std::optional<KernelFeatures> load_kernel_features(const TensorMap& tensors) {
   if (!tensors.has_text("kernel_features.kind")) return std::nullopt;
   KernelFeatures features;
   features.kind = tensors.get_enum<KernelFeatures::Kind>("kernel_features.kind");
-  features.gamma = tensors.number("kernel_features.gamma");
+  const bool is_learned = tensors.has_text(kLearnedKernel + ".network");
+  features.gamma = is_learned ? 0 : tensors.number("kernel_features.gamma");
+  tensors.check(!is_learned || features.kind == KernelFeatures::Kind::nystroem,
+                "metadata kernel_features.kind must be nystroem with a learned kernel");
   if (features.kind == KernelFeatures::Kind::nystroem) {
     features.landmarks = load_support(tensors, "kernel_features");
     features.inverse_factor = tensors.get<float>("kernel_features.inverse_factor");
+    if (is_learned) {
+      features.learned = load_kernel(tensors, kLearnedKernel, features.num_columns());
+    }
   } else {
     features.landmarks.set_num_columns(static_cast<std::uint32_t>(tensors.whole_number(
         "kernel_features.num_features", std::numeric_limits<std::uint32_t>::max() - 1)));

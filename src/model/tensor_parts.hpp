@@ -51,9 +51,10 @@ Preprocessing load_preprocessing(const TensorMap& tensors);
 void save_records(TensorMap& out, const RecordFeatures& records);
 std::optional<RecordFeatures> load_records(const TensorMap& tensors);
 
-/// "kernel_features.kind" and ".gamma"; of landmarks the rows (save_support()) and
-/// ".inverse_factor", otherwise ".seed", ".size" and ".num_features". Loads nothing if nothing was
-/// saved.
+/// "kernel_features.kind" and ".gamma", or "kernel_features.kernel" of a learned kernel
+/// (save_kernel()); of landmarks the rows (save_support()) and ".inverse_factor", otherwise
+/// ".seed",
+/// ".size" and ".num_features". Loads nothing if nothing was saved.
 void save_kernel_features(TensorMap& out, const KernelFeatures& features);
 std::optional<KernelFeatures> load_kernel_features(const TensorMap& tensors);
 

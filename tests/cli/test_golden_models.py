@@ -125,6 +125,11 @@ MODELS = {
         "--method nhsvm --hierarchy tree --kernel-features fourier:30 --kernel-gamma 0.5 train",
         "short",
     ),
+    "v11-learned-kernel": Golden(
+        f"--method flat-svm --kernel-features nystroem:5 --kernel-model {FOLDER / 'v1-lp-mkl'}"
+        " kernels",
+        "kernels",
+    ),
     "v10-calibrated-sets": Golden(
         "--method flat-svm --calibration 0.5 sets", "sets", "--probabilities --top 2"
     ),

@@ -8,6 +8,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 import math
 import random
 import unittest
+from pathlib import Path
 
 from test_cli import KERNEL_METHODS, CliTest
 
@@ -170,6 +171,109 @@ class KernelFeatures(CliTest):
         return ("train", "--method", "flat-svm", "--quiet", "--text", "--match-names",
                 "--hierarchy", "names.obo", "--kernel-features", "fourier:9", "named",
                 "model")  # fmt: skip
+
+
+class LearnedKernels(CliTest):
+    """Option kernel_model."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("rings.tree", TREE)
+        self.write("rings", rings(400, 1))
+        self.write("rings.test", rings(200, 2))
+        self.write("few", rings(100, 3))
+        self.run_program("train", "--method", "spn-mkl", "--quiet", "--scale", "none", "few",
+                         "learned")  # fmt: skip
+        self.given = ("--quiet", "--kernel-features", "nystroem:60", "--kernel-model", "learned")
+
+    def test_every_linear_method_takes_one_and_needs_it_no_more(self) -> None:
+        for method in LINEAR:
+            with self.subTest(method=method):
+                self.run_program("train", "--method", method, "--hierarchy", "rings.tree",
+                                 *self.given, "rings", f"of-{method}")  # fmt: skip
+        Path(self.path("learned")).unlink()
+        for method in LINEAR:
+            out, _ = self.run_program("evaluate", f"of-{method}", "rings.test")
+            self.assertRegex(out, r"accuracy +(0\.9|1\.)", method)
+        self.run_program("explain", "of-hr-svm", "rings.test", "--row", "1", "--features", "0")
+        self.run_program("report", "of-hr-svm", "rings.test", "--output", "page.html")
+        out, _ = self.run_program("info", "of-flat-svm")
+        self.assertRegex(out, "(?m)^kernel features\\s+nystroem:60$")
+        self.assertRegex(out, "(?m)^kernel of kernel features\\s+learned, [1-5] kernels? on")
+        self.assertRegex(out, "(?m)^network of kernel features\\s")
+        self.assertNotIn("gamma of kernel features", out)
+
+    def test_the_kernel_of_a_model_with_such_features_is_the_same(self) -> None:
+        train = ("train", "--method", "flat-svm")
+        self.run_program(*train, *self.given, "rings", "one")
+        self.run_program(*train, *self.given[:-1], "one", "rings", "two")
+        self.assertEqual(self.read("one"), self.read("two"))
+
+    def test_shards_tuning_and_threads_give_the_same(self) -> None:
+        self.run_program("train", "--method", "flat-svm", *self.given, "rings", "model")
+        self.run_program("train", "--method", "flat-svm", *self.given, "--threads", "3", "rings",
+                         "three")  # fmt: skip
+        self.run_program("plan-shards", "--method", "flat-svm", "--shards", "2", *self.given,
+                         "rings", "work")  # fmt: skip
+        for shard in ("0", "1"):
+            self.run_program("train-shard", "work", shard, "--quiet")
+        self.run_program("merge-shards", "work", "merged", "--quiet")
+        self.run_program("tune", "--method", "flat-svm", "--folds", "3", "--grid",
+                         "kernel-features=nystroem:3,nystroem:60", *self.given, "rings",
+                         "tuned")  # fmt: skip
+        scores = [
+            self.run_program("predict", model, "rings.test", "--top", "4", "--scores")[0]
+            for model in ("model", "three", "merged", "tuned")
+        ]
+        self.assertEqual(len(set(scores)), 1)
+
+    def test_views_are_those_of_the_model(self) -> None:
+        lines = rings(100, 4).splitlines()
+        self.write("first", "".join(" ".join(line.split()[:2]) + "\n" for line in lines))
+        second = (f"{line.split()[0]} 1:{line.split()[2][2:]}\n" for line in lines)
+        self.write("second", "".join(second))
+        view = ("--view", "y=second")
+        self.run_program("train", "--method", "spn-mkl", "--quiet", *view, "first", "of-views")
+        given = ("train", "--method", "flat-svm", *self.given[:-1], "of-views")
+        self.run_program(*given, *view, "first", "model")
+        out, _ = self.run_program("evaluate", "model", *view, "first")
+        self.assertRegex(out, r"accuracy +(0\.9|1)")
+        self.assert_fails(3, "comes with 0 further views, but the model has the views main, y",
+                          *given, "first", "model")  # fmt: skip
+
+    def test_what_is_wrong_is_named(self) -> None:
+        flat = ("train", "--method", "flat-svm")
+        rows = ("rings", "model")
+        model = ("--quiet", "--kernel-model", "learned")
+        needs = "; it must be nystroem:N"
+        self.assert_fails(2, "option kernel-model is learned, but kernel-features is none" + needs,
+                          *flat, *model, *rows)  # fmt: skip
+        self.assert_fails(2, "option kernel-model is learned, but kernel-features is fourier:9"
+                          + needs, *flat, *model, "--kernel-features", "fourier:9",
+                          *rows)  # fmt: skip
+        self.assert_fails(2, "option kernel-gamma is 1, but is for a Gaussian kernel, and the "
+                          "kernel is that of kernel-model learned", *flat, *self.given,
+                          "--kernel-gamma", "1", *rows)  # fmt: skip
+        own = "is given, but rows get the preprocessing of kernel-model learned"
+        for option in (("--scale", "none"), ("--scale", "standard"), ("--normalize",)):
+            self.assert_fails(2, f"option {option[0][2:]} {own}", *flat, *self.given, *option,
+                              *rows)  # fmt: skip
+        self.assert_fails(2, f"option scale {own}", "tune", "--method", "flat-svm", "--folds", "2",
+                          "--grid", "scale=none,standard", *self.given, *rows)  # fmt: skip
+        self.write("wide", "".join(f"{line} 3:1\n" for line in rings(40, 1).splitlines()))
+        self.assert_fails(3, "wide: the rows have 3 columns, but kernel-model learned takes 2",
+                          *flat, *self.given, "wide", "model")  # fmt: skip
+        self.run_program(*flat, "--quiet", "rings", "flat")
+        self.assert_fails(3, "flat: its method is flat-svm, but option kernel-model needs a model "
+                          "of average-mkl, lp-mkl, simple-mkl or spn-mkl", *flat, *self.given[:-1],
+                          "flat", *rows)  # fmt: skip
+        self.assert_fails(4, "absent: ", *flat, *self.given[:-1], "absent", *rows)
+        self.assert_fails(2, "option kernel-features is given, but method spn-mkl takes none",
+                          "train", "--method", "spn-mkl", *self.given, *rows)  # fmt: skip
+        self.assert_fails(2, "option kernel-features is given, but auto does not offer it",
+                          "auto", *self.given, *rows)  # fmt: skip
+        self.assert_fails(3, "option kernel-features is nystroem:60, but training would take about",
+                          *flat, *self.given, "--memory-limit", "0.0001", *rows)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -213,6 +213,35 @@ TEST(Memory, kernel_features) {
   }
 }
 
+/// The sum of four Gaussian kernels of all columns.
+LearnedKernel learned_kernel(std::uint32_t num_columns) {
+  LearnedKernel kernel;
+  for (const double width : {1.0, 2.0, 4.0, 8.0}) {
+    FittedKernel each;
+    each.spec.width = width;
+    each.spec.width_in_medians = false;
+    each.spec.columns = {{0, num_columns}};
+    kernel.paths.push_back({static_cast<std::uint32_t>(kernel.kernels.size())});
+    kernel.weights.push_back(0.25);
+    kernel.kernels.push_back(std::move(each));
+  }
+  return kernel;
+}
+
+TEST(Memory, features_of_learned_kernels) {
+  for (const Shape& shape : {kFewWideRows, kManyLabels, kManyRows}) {
+    const Examples rows = rows_of(shape);
+    const LearnedKernel kernel = learned_kernel(shape.columns);
+    check(shape.name, "learned", [&](Executor& executor) {
+      const KernelFeatures features =
+          KernelFeatures::fit(rows.X, kernel, shape.columns, 300, 0, executor, nullptr);
+      const CsrMatrix X = features.apply(rows.X, executor, nullptr);
+      return kernel_features_memory(KernelFeatures::Choice::parse("nystroem:300"), rows.X, &kernel,
+                                    executor.size());
+    });
+  }
+}
+
 const OptionValues kLoose{{"tolerance", "0.1"}, {"max_passes", "5"}};
 
 OptionValues loosely(const OptionValues& options) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,19 @@ PreprocessingOptions with_features(const std::string& choice, double gamma) {
   return options;
 }
 
+/// With the kernel that average-mkl learns.
+PreprocessingOptions with_kernel_model(const std::string& choice) {
+  const Method& method = find_method("average-mkl");
+  const auto run = method.start();
+  const PreparedRows prepared = prepare_rows(numbers(60), nullptr, {});
+  RunControl control;
+  PreprocessingOptions options = with_features(choice, 0);
+  options.kernel_model = std::make_shared<const ModelParts>(train_model(
+      method, *run, prepared.training_set(), prepared.preprocessing, Executor::serial(), control));
+  options.kernel_model_name = "learned";
+  return options;
+}
+
 PreprocessingOptions of_texts() {
   PreprocessingOptions options;
   options.text = true;
@@ -96,6 +110,7 @@ std::vector<Case> cases() {
   all.push_back({many_labels(2 * kStep), {}, {}});
   all.push_back({records(kStep), {}, {}});
   all.push_back({records(kStep), {}, std::vector<double>(kStep, 2.0)});
+  all.push_back({numbers(400), with_kernel_model("nystroem:400"), {}});
   for (const char* choice : {"nystroem:20", "nystroem:400", "fourier:30"}) {
     for (const double gamma : {0.0, 1.0}) {
       all.push_back({numbers(400), with_features(choice, gamma), {}});
