@@ -156,9 +156,10 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
           ? input.start->preprocessing
           : fitted_preprocessing(method, run->options(), input.scale, view, row_weights,
                                  input.records, input.texts);
-  const CsrMatrix scaled =
-      preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
-  if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
+  const bool is_scaled = preprocessing.kind == Preprocessing::Kind::scale ||
+                         preprocessing.kind == Preprocessing::Kind::normalize;
+  const CsrMatrix scaled = is_scaled ? preprocessing.apply(view) : CsrMatrix();
+  if (is_scaled) view = scaled;
   const std::vector<View> sources = views_of(input.views, view.num_columns());
   Executor executor(threads);
   const KernelRows kernel_rows =
