@@ -185,8 +185,9 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
           row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
           " as X has rows");
   const Preprocessing preprocessing = preprocessing_of(input, method, run->options(), view);
-  const bool is_scaled =
-      preprocessing.kind == Preprocessing::Kind::scale && input.kernel_model == nullptr;
+  const bool is_numeric = preprocessing.kind == Preprocessing::Kind::scale ||
+                          preprocessing.kind == Preprocessing::Kind::normalize;
+  const bool is_scaled = is_numeric && input.kernel_model == nullptr;  // which has scaled them
   const CsrMatrix scaled = is_scaled ? preprocessing.apply(view) : CsrMatrix();
   if (is_scaled) view = scaled;
   const std::vector<View> sources = views_of(input.views, view.num_columns());

@@ -9,13 +9,24 @@
 namespace margrove MARGROVE_API {
 
 /// See docs/notation.md, "Decisions of rows with several labels".
-enum class DecisionKind { automatic, argmax, zero, threshold, scut, rcut, instance, offset };
+enum class DecisionKind {
+  automatic,
+  argmax,
+  zero,
+  threshold,
+  scut,
+  shrunk,
+  rcut,
+  instance,
+  offset
+};
 template <>
 inline constexpr auto kEnumNames<DecisionKind> = std::array{
-    EnumName{DecisionKind::automatic, "auto"},    EnumName{DecisionKind::argmax, "argmax"},
-    EnumName{DecisionKind::zero, "zero"},         EnumName{DecisionKind::threshold, "threshold"},
-    EnumName{DecisionKind::scut, "scut"},         EnumName{DecisionKind::rcut, "rcut"},
-    EnumName{DecisionKind::instance, "instance"}, EnumName{DecisionKind::offset, "offset"}};
+    EnumName{DecisionKind::automatic, "auto"}, EnumName{DecisionKind::argmax, "argmax"},
+    EnumName{DecisionKind::zero, "zero"},      EnumName{DecisionKind::threshold, "threshold"},
+    EnumName{DecisionKind::scut, "scut"},      EnumName{DecisionKind::shrunk, "shrunk"},
+    EnumName{DecisionKind::rcut, "rcut"},      EnumName{DecisionKind::instance, "instance"},
+    EnumName{DecisionKind::offset, "offset"}};
 
 /// What an offset is tuned for.
 enum class DecisionMetric { micro_f1, instance_f1, macro_f1, hierarchical_f1, accuracy };

@@ -31,15 +31,17 @@ auto decision_fields() {
       field(
           "decision", &Options::decision,
           {DecisionKind::automatic, DecisionKind::argmax, DecisionKind::zero,
-           DecisionKind::threshold, DecisionKind::scut, DecisionKind::rcut, DecisionKind::instance},
+           DecisionKind::threshold, DecisionKind::scut, DecisionKind::shrunk, DecisionKind::rcut,
+           DecisionKind::instance},
           "labels of a row from its scores: the best one (argmax); those above zero; those above "
-          "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
-          "best ones (rcut); those "
-          "above a threshold predicted from the row's scores (instance); auto: the better one "
-          "of instance and threshold where training rows have several labels, otherwise argmax"),
+          "one threshold for all labels (threshold), one for each (scut), or one for each that is "
+          "shrunk towards a common one (shrunk); a fixed number of best ones (rcut); those above a "
+          "threshold predicted from the row's scores (instance); auto: the best one of instance, "
+          "threshold and shrunk where training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
-            "folds of the cross-validation whose scores tune threshold, scut, rcut and instance, "
-            "and fit the level weights of level-svm; they and the training itself share a time "
+            "folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and "
+            "instance, and fit the level weights of level-svm; they and the training itself share "
+            "a time "
             "limit evenly"),
   };
 }

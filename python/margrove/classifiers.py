@@ -55,14 +55,15 @@ class FlatSVC(Continued):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -281,14 +282,15 @@ class FlatLogisticRegression(Continued):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -1092,14 +1094,15 @@ class HRSVC(Classifier):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -1290,14 +1293,15 @@ class HRLogisticRegression(Classifier):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -1480,14 +1484,15 @@ class TopDownSVC(Classifier):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000
@@ -1658,14 +1663,15 @@ class LevelSVC(Leveled):
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
         labels of a row from its scores: the best one (argmax); those above zero; those above one
-        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
-        (rcut); those above a threshold predicted from the row's scores (instance); auto: the better
-        one of instance and threshold where training rows have several labels, otherwise argmax
-        [auto | argmax | zero | threshold | scut | rcut | instance]
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the best one of instance, threshold and
+        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
+        threshold | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
-        folds of the cross-validation whose scores tune threshold, scut, rcut and instance, and fit
-        the level weights of level-svm; they and the training itself share a time limit evenly [>=
-        2]
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000

@@ -8,6 +8,7 @@
 #include "base/out_of_time.hpp"
 #include "margrove/errors.hpp"
 #include "methods/ridge.hpp"
+#include "methods/shrunk_thresholds.hpp"
 #include "model/answer_metrics.hpp"
 
 namespace margrove {
@@ -20,88 +21,31 @@ constexpr std::size_t kMaxRanked = std::size_t{1} << 25;
 constexpr std::size_t kTimesMean = 16;
 constexpr std::size_t kMaxSortedScores = 32;  // features of the regression of `instance`
 
-bool contains(std::span<const LabelId> set, LabelId label) {
-  return std::binary_search(set.begin(), set.end(), label);
-}
-
-std::span<const LabelId> ranked_labels(const RankedLabels& ranked, std::size_t row) {
-  return std::span(ranked.labels)
-      .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
-}
-
-std::span<const float> ranked_scores(const RankedLabels& ranked, std::size_t row) {
-  return std::span(ranked.scores)
-      .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
-}
-
-// Cuts --------------------------------------------------------------------------------------------
-
-struct ScoredDecision {
-  float score;
-  bool correct;
-  double weight;  // of the row
-};
-
-void choose(Overlap& counts, bool correct, double weight) {
-  counts.answered += weight;
-  counts.common += correct ? weight : 0.0;
-}
-
-/// The counts before any label is chosen.
-Overlap counts_of(const LabelSets& truth, std::span<const double> weights) {
-  Overlap counts;
-  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    counts.wanted += weight_of(weights, i) * static_cast<double>(truth[i].size());
-  }
-  return counts;
-}
-
-struct Cut {
-  float threshold = 0;
-  double f1 = 0;
-};
-
-/// The threshold with the best F1 if the entries above it are added to `counts`; if several are
-/// best, the highest. Sorts `entries`.
-Cut best_cut(std::vector<ScoredDecision>& entries, Overlap counts) {
-  std::sort(entries.begin(), entries.end(),
-            [](const ScoredDecision& a, const ScoredDecision& b) { return a.score > b.score; });
-  // The threshold starts above every score and goes down past one group of equal scores at a time.
-  Cut best{entries.empty() ? 0.0F : entries.front().score, counts.f1()};
-  for (std::size_t k = 0; k < entries.size();) {
-    const float score = entries[k].score;
-    for (; k < entries.size() && entries[k].score == score; ++k) {
-      choose(counts, entries[k].correct, entries[k].weight);
-    }
-    if (counts.f1() <= best.f1) continue;
-    const float next = k < entries.size()
-                           ? entries[k].score
-                           : std::nextafter(score, -std::numeric_limits<float>::max());
-    best = {std::midpoint(next, score), counts.f1()};
-    if (!(score > best.threshold)) best.threshold = next;  // the midpoint was rounded up
-  }
-  return best;
-}
+using detail::best_cut;
+using detail::choose;
+using detail::contains;
+using detail::counts_of;
+using detail::Cut;
+using detail::for_each_decision;
+using detail::is_in;
+using detail::Part;
+using detail::ranked_labels;
+using detail::ranked_scores;
+using detail::ScoredDecision;
 
 // scut --------------------------------------------------------------------------------------------
 
-enum class Part { all, even, odd };
-bool is_in(std::size_t row, Part part) {
-  return part == Part::all || (row % 2 == 0) == (part == Part::even);
-}
-
-/// Calls use(label, entry) for each score of the part's rows, and counts the labels wanted there.
+/// Calls use(label, decision) for each score of the part's rows, and counts the labels wanted
+/// there.
 template <class Use>
 void visit(const HeldOutScores& scores, Part part, std::vector<Overlap>& counts, const Use& use) {
+  for_each_decision(scores, part,
+                    [&](LabelId label, const ScoredDecision& entry, bool) { use(label, entry); });
   for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
     if (!is_in(i, part)) continue;
-    const auto labels = ranked_labels(scores.ranked, i);
-    const auto values = ranked_scores(scores.ranked, i);
-    const double weight = weight_of(scores.weights, i);
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      use(labels[k], {values[k], contains(scores.truth[i], labels[k]), weight});
+    for (const LabelId label : scores.truth[i]) {
+      counts[label].wanted += weight_of(scores.weights, i);
     }
-    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
   }
 }
 
@@ -136,7 +80,7 @@ std::vector<float> thresholds_of(const LabelCuts& cuts, double level) {
 double sum_of_f1(const HeldOutScores& scores, Part part, std::span<const float> thresholds) {
   std::vector<Overlap> counts(scores.num_labels);
   visit(scores, part, counts, [&](LabelId label, const ScoredDecision& entry) {
-    if (entry.score > thresholds[label]) choose(counts[label], entry.correct, entry.weight);
+    if (entry.score > thresholds[label]) choose(counts[label], entry);
   });
   double sum = 0;
   for (const Overlap& count : counts) sum += count.wanted > 0 ? count.f1() : 0.0;
@@ -172,7 +116,7 @@ double best_threshold(const HeldOutScores& scores, std::size_t i, double common)
   double best = std::max(values[0] + first_gap, common);
   double best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    choose(counts, contains(scores.truth[i], labels[k]), 1);
+    choose(counts, {values[k], contains(scores.truth[i], labels[k]), 1});
     if (k + 1 < values.size() && values[k] == values[k + 1]) continue;
     if (counts.f1() <= best_f1) continue;
     best_f1 = counts.f1();
@@ -191,11 +135,11 @@ TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth
   for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
     const double weight = weight_of(weights, i);
     for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
-      const bool correct = contains(truth[i], ranked.labels[k]);
+      const ScoredDecision entry{ranked.scores[k], contains(truth[i], ranked.labels[k]), weight};
       if (at_least_one && k == ranked.pointers[i]) {
-        choose(counts, correct, weight);
+        choose(counts, entry);
       } else {
-        entries.push_back({ranked.scores[k], correct, weight});
+        entries.push_back(entry);
       }
     }
   }
@@ -215,8 +159,10 @@ RcutDecision tune_rcut(const HeldOutScores& scores) {
     const double before = counts.answered;
     for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
       const auto labels = ranked_labels(scores.ranked, i);
+      const auto values = ranked_scores(scores.ranked, i);
       if (labels.size() < count) continue;
-      choose(counts, contains(scores.truth[i], labels[count - 1]), weight_of(scores.weights, i));
+      choose(counts, {values[count - 1], contains(scores.truth[i], labels[count - 1]),
+                      weight_of(scores.weights, i)});
     }
     if (counts.answered == before) break;
     if (counts.f1() > best_f1) {
@@ -269,6 +215,10 @@ Decision tune_automatic(const HeldOutScores& scores) {
   TunedInstance instance = tune_instance(scores);
   const TunedThreshold common =
       tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights);
+  TunedShrunk shrunk = tune_shrunk(scores);
+  if (shrunk.micro_f1 > std::max(instance.micro_f1, common.micro_f1)) {
+    return std::move(shrunk.decision);
+  }
   if (instance.micro_f1 >= common.micro_f1) return std::move(instance.decision);
   return ThresholdDecision{{common.threshold}, scores.at_least_one};
 }
@@ -317,6 +267,8 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
           scores.at_least_one};
     case DecisionKind::scut:
       return tune_scut(scores);
+    case DecisionKind::shrunk:
+      return tune_shrunk(scores).decision;
     case DecisionKind::rcut:
       return tune_rcut(scores);
     case DecisionKind::instance:

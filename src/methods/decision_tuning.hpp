@@ -13,21 +13,13 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
+#include "methods/held_out_scores.hpp"
 #include "model/decision.hpp"
 #include "model/decision_options.hpp"
 #include "model/predictor.hpp"
 #include "model/splits.hpp"
 
 namespace margrove {
-
-/// For each row its best labels with their scores, its true labels and its weight.
-struct HeldOutScores {
-  RankedLabels ranked;
-  LabelSets truth;
-  std::vector<double> weights = {};  // >= 0; empty: all 1
-  std::uint32_t num_labels = 0;
-  bool at_least_one = false;  // whether every training row has a label
-};
 
 /// Trains on the given rows of X and returns a predictor of their labels, or null where a limit
 /// left none.
@@ -105,8 +97,8 @@ struct TunedInstance {
 };
 TunedInstance tune_instance(const HeldOutScores& scores);
 
-/// Of tune_threshold() and tune_instance() the one with the better micro-F1, and tune_instance() of
-/// equal ones.
+/// Of tune_threshold(), tune_instance() and tune_shrunk() the one with the best micro-F1; of equal
+/// ones tune_instance(), then tune_threshold().
 Decision tune_automatic(const HeldOutScores& scores);
 
 }  // namespace margrove

@@ -135,10 +135,10 @@ namespace {
 // theta: the factors a of the score, w a of the similarity and c a of labels without rows.
 constexpr std::size_t kNumFactors = 3;
 constexpr std::size_t kScore = 0, kMatch = 1, kUnseen = 2;
-constexpr double kRidge = 1e-6;  // where rows do not decide, as c if no label is without rows
-constexpr int kMaxSteps = 100;
+constexpr double kNameRidge = 1e-6;  // where rows do not decide, as c if no label is without rows
+constexpr int kMaxNameSteps = 100;
 constexpr double kLeastShare = 0.1;  // of the scores' factor that they have without names
-constexpr std::size_t kRowsPerBlock = 64;
+constexpr std::size_t kNameRowsPerBlock = 64;
 using Factors = std::array<double, kNumFactors>;
 
 }  // namespace
@@ -248,22 +248,22 @@ HeldOutMatches::Sums HeldOutMatches::sums_of_row(const Row& row, std::size_t k,
 /// The mean over the rows, and the ridge.
 HeldOutMatches::Sums HeldOutMatches::sums(const std::vector<double>& theta,
                                           Executor& executor) const {
-  const std::size_t num_blocks = (rows_.size() + kRowsPerBlock - 1) / kRowsPerBlock;
+  const std::size_t num_blocks = (rows_.size() + kNameRowsPerBlock - 1) / kNameRowsPerBlock;
   std::vector<Sums> of_block(num_blocks);
   executor.for_ranges(
-      rows_.size(), kRowsPerBlock, [&](std::size_t begin, std::size_t end, int /*worker*/) {
+      rows_.size(), kNameRowsPerBlock, [&](std::size_t begin, std::size_t end, int /*worker*/) {
         for (std::size_t k = begin; k < end; ++k) {
-          of_block[begin / kRowsPerBlock].add(sums_of_row(rows_[k], k, theta),
-                                              weight_of(row_weights_, rows_[k].row));
+          of_block[begin / kNameRowsPerBlock].add(sums_of_row(rows_[k], k, theta),
+                                                  weight_of(row_weights_, rows_[k].row));
         }
       });
   Sums all, mean;
   for (const Sums& block : of_block) all.add(block);
   mean.add(all, 1 / all.weight);
   for (std::size_t i = 0; i < kNumFactors; ++i) {
-    mean.loss += 0.5 * kRidge * theta[i] * theta[i];
-    mean.gradient[i] += kRidge * theta[i];
-    mean.hessian[i][i] += kRidge;
+    mean.loss += 0.5 * kNameRidge * theta[i] * theta[i];
+    mean.gradient[i] += kNameRidge * theta[i];
+    mean.hessian[i][i] += kNameRidge;
   }
   return mean;
 }
@@ -302,7 +302,7 @@ std::vector<double> HeldOutMatches::maximum(std::vector<double> theta, Fixed fix
                                  : fixed == Fixed::match ? kMatch
                                                          : kNumFactors;
   Sums now = sums(theta, executor);
-  for (int step = 0; step < kMaxSteps && control.proceed(); ++step) {
+  for (int step = 0; step < kMaxNameSteps && control.proceed(); ++step) {
     const Factors direction = newton_direction(now.hessian, now.gradient, coordinate);
     double slope = 0;
     for (std::size_t i = 0; i < kNumFactors; ++i) slope += direction[i] * now.gradient[i];

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 
@@ -84,6 +84,18 @@ def test_sparse_rows_stay_sparse() -> None:
     model = FlatSVC(scale="standard").fit(X, y)
     assert model.model_.preprocessing == "scale"
     assert len(model.model_.preprocess(csr(X))[2]) == X.nnz
+
+
+def test_sparse_counts_whose_rows_differ_in_length_become_unit_rows() -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.uniform(0.05, 0.8, size=(60, 1))
+    X = sp.csr_array((rng.random((60, 40)) < lengths).astype(np.float32))
+    y = np.arange(60) % 3
+    own = FlatSVC(tolerance=1e-6).fit(X, y)
+    assert own.model_.preprocessing == "normalize"
+    units = sp.csr_array(normalize(X))
+    other = FlatSVC(scale="none", tolerance=1e-6).fit(units, y)
+    np.testing.assert_allclose(own.decision_function(X), other.decision_function(units), atol=1e-4)
 
 
 def test_an_unknown_scale_is_refused() -> None:

@@ -40,6 +40,7 @@ ESTIMATORS = {
     "logistic": (FlatLogisticRegression(C=3), single_labels),
     "hinge, tuned decision": (FlatSVC(), several_labels),
     "logistic, thresholds": (FlatLogisticRegression(decision="scut"), several_labels),
+    "logistic, shrunk thresholds": (FlatLogisticRegression(decision="shrunk"), several_labels),
     "top-down": (TopDownSVC(hierarchy=EDGES), single_labels),
     "top-down, greedy": (TopDownSVC(hierarchy=EDGES, beam=1, loss="squared-hinge"), single_labels),
     "levels": (LevelSVC(hierarchy=EDGES, multiclass="ovr"), single_labels),

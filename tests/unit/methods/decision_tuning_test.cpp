@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
+#include "methods/label_calibration.hpp"
+#include "methods/shrunk_thresholds.hpp"
 #include "model/linear_predictor.hpp"
 
 namespace margrove {
@@ -242,6 +246,234 @@ TEST(TuneInstance, without_any_score_nothing_is_learned) {
   EXPECT_TRUE(tune_instance(scores).decision.coefficients.empty());
 }
 
+// Labels with scales of their own: label l is there, up to noise, above the score 2 - l, and rare
+// labels have the scores of all.
+Rows labels_of_other_scales(std::size_t num_rows, std::uint64_t seed) {
+  Random random(seed);
+  Rows rows;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 5; ++l) {
+      const double score = 2 * random.normal();
+      if (score + 0.5 * random.normal() > 2.0 - l) set.push_back(l);
+      scores.push_back(static_cast<float>(score));
+    }
+    rows.scores.push_back(scores);
+    rows.truth.push_back(set);
+  }
+  return rows;
+}
+
+/// Micro-F1 of the decisions of rows `first`, `first` + 2, ... as (hits, chosen and true).
+std::pair<double, double> half_counts(const ThresholdDecision& rule, const Rows& rows,
+                                      std::size_t first) {
+  double hits = 0, both = 0;
+  std::vector<LabelId> chosen;
+  for (std::size_t i = first; i < rows.scores.size(); i += 2) {
+    rule.choose({rows.scores[i]}, chosen);
+    both += static_cast<double>(chosen.size() + rows.truth[i].size());
+    for (const LabelId label : rows.truth[i]) {
+      hits += static_cast<double>(std::ranges::count(chosen, label));
+    }
+  }
+  return {hits, both};
+}
+
+/// tune_shrunk() from its definition.
+class ShrunkByDefinition {
+ public:
+  ShrunkByDefinition(const Rows& rows, bool at_least_one) : rows_(rows), any_(at_least_one) {
+    const HeldOutScores scores = held_out(rows.scores, rows.truth);
+    centre_ = tune_threshold(scores.ranked, scores.truth, any_).threshold;
+    double sum = 0, squares = 0, count = 0;
+    for (const float score : scores.ranked.scores) {
+      sum += score;
+      squares += static_cast<double>(score) * score;
+      ++count;
+    }
+    deviation_ = std::sqrt(squares / count - sum * sum / count / count);
+  }
+
+  /// Decisions by label; of rows first, first + step, ...
+  std::vector<std::vector<detail::ScoredDecision>> part(std::size_t first, std::size_t step) const {
+    std::vector<std::vector<detail::ScoredDecision>> labels(rows_.scores.front().size());
+    for (std::size_t i = first; i < rows_.scores.size(); i += step) {
+      for (LabelId l = 0; l < labels.size(); ++l) {
+        const double z = (rows_.scores[i][l] - centre_) / deviation_;
+        labels[l].push_back(
+            {static_cast<float>(z), std::ranges::count(rows_.truth[i], l) > 0, 1.0});
+      }
+    }
+    return labels;
+  }
+  static detail::LabelCalibration fit(
+      const std::vector<std::vector<detail::ScoredDecision>>& labels, double strength) {
+    return detail::calibrate({labels.begin(), labels.end()}, strength, {});
+  }
+  double best_strength() const {
+    double best = 0, least = 1e300;
+    const auto even = part(0, 2), odd = part(1, 2);
+    for (const double strength : {100.0, 10.0, 1.0, 0.1}) {
+      const double loss = detail::log_loss({odd.begin(), odd.end()}, fit(even, 0.5 * strength)) +
+                          detail::log_loss({even.begin(), even.end()}, fit(odd, 0.5 * strength));
+      if (loss < least) best = strength;
+      least = std::min(least, loss);
+    }
+    return best;
+  }
+  /// The best micro-F1 on the rows of a part, over all log-odds that some decision has.
+  double best_f1(const detail::LabelCalibration& calibration, std::size_t first, std::size_t step,
+                 ThresholdDecision* best_rule) const {
+    double best = -1;
+    const auto labels = part(first, step);
+    for (LabelId l = 0; l < labels.size(); ++l) {
+      for (const detail::ScoredDecision& each : labels[l]) {
+        const double cut = calibration.labels[l].at(each.score) - 1e-4;
+        ThresholdDecision rule{{}, any_};
+        for (const detail::LogOdds& odds : calibration.labels) {
+          const double z = (cut - odds.intercept) / std::max(odds.slope, 1e-3);
+          rule.thresholds.push_back(static_cast<float>(centre_ + deviation_ * z));
+        }
+        const double f1 = f1_of(rule, first, step);
+        if (f1 > best) *best_rule = rule;
+        best = std::max(best, f1);
+      }
+    }
+    return best;
+  }
+  double f1_of(const ThresholdDecision& rule, std::size_t first, std::size_t step) const {
+    auto [hits, both] = half_counts(rule, rows_, first);
+    if (step == 1) {
+      const auto [more, rest] = half_counts(rule, rows_, 1);
+      hits += more;
+      both += rest;
+    }
+    return 2 * hits / both;
+  }
+
+ private:
+  const Rows& rows_;
+  bool any_;
+  double centre_ = 0, deviation_ = 1;
+};
+
+TEST(TuneShrunk, is_what_its_definition_says) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    for (const bool at_least_one : {false, true}) {
+      const Rows rows = labels_of_other_scales(60, seed);
+      HeldOutScores scores = held_out(rows.scores, rows.truth);
+      scores.at_least_one = at_least_one;
+      const TunedShrunk tuned = tune_shrunk(scores);
+      const ShrunkByDefinition definition(rows, at_least_one);
+      const double strength = definition.best_strength();
+      ThresholdDecision best;
+      const double f1 =
+          definition.best_f1(definition.fit(definition.part(0, 1), strength), 0, 1, &best);
+      EXPECT_NEAR(definition.f1_of(tuned.decision, 0, 1), f1, 1e-3) << "seed " << seed;
+      double hits = 0, both = 0;
+      for (const std::size_t half : {0, 1}) {
+        definition.best_f1(definition.fit(definition.part(half, 2), 0.5 * strength), half, 2,
+                           &best);
+        const auto [more, rest] = half_counts(best, rows, 1 - half);
+        hits += more;
+        both += rest;
+      }
+      EXPECT_NEAR(tuned.micro_f1, 2 * hits / both, 0.02) << "seed " << seed;
+    }
+  }
+}
+
+TEST(TuneShrunk, labels_of_other_scales_get_thresholds_of_their_own) {
+  const Rows rows = labels_of_other_scales(400, 7);
+  const HeldOutScores scores = held_out(rows.scores, rows.truth);
+  const TunedShrunk tuned = tune_shrunk(scores);
+  for (LabelId l = 0; l < 5; ++l) EXPECT_NEAR(tuned.decision.thresholds[l], 2.0 - l, 0.5) << l;
+  const double common = tune_threshold(scores.ranked, scores.truth, false).micro_f1;
+  EXPECT_GT(tuned.micro_f1, common + 0.05);
+  EXPECT_GT(micro_f1_of(tuned.decision, rows.scores, rows.truth), common + 0.05);
+  const Decision automatic = tune_automatic(scores);
+  const auto* rule = std::get_if<ThresholdDecision>(&automatic.rule);
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->thresholds, tuned.decision.thresholds);
+}
+
+TEST(TuneShrunk, a_label_of_three_rows_has_nearly_the_common_threshold) {
+  // Labels 0 ... 3 are there above 0; label 4 as well, but in rows 0 ... 9 only, by chance below
+  // it.
+  Random random(8);
+  Rows rows;
+  for (std::size_t i = 0; i < 400; ++i) {
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 4; ++l) {
+      scores.push_back(static_cast<float>(2 * random.normal()));
+      if (scores.back() + 0.3 * random.normal() > 0) set.push_back(l);
+    }
+    scores.push_back(i < 10 ? (i < 3 ? -1.0F : -2.0F) : -std::numeric_limits<float>::infinity());
+    if (i < 3) set.push_back(4);
+    rows.scores.push_back(scores);
+    rows.truth.push_back(set);
+  }
+  HeldOutScores scores = held_out(rows.scores, rows.truth);
+  std::size_t kept = 0;  // scores of -infinity are not ranked
+  for (std::size_t i = 0, p = 0; i < 400; ++i) {
+    for (; p < 5 * (i + 1); ++p) {
+      if (!std::isfinite(scores.ranked.scores[p])) continue;
+      scores.ranked.labels[kept] = scores.ranked.labels[p];
+      scores.ranked.scores[kept++] = scores.ranked.scores[p];
+    }
+    scores.ranked.pointers[i + 1] = kept;
+  }
+  scores.ranked.labels.resize(kept);
+  scores.ranked.scores.resize(kept);
+  const ThresholdDecision rule = tune_shrunk(scores).decision;
+  EXPECT_EQ(tune_scut(scores).thresholds[4], -1.5F);
+  EXPECT_GT(rule.thresholds[4], -1.3F);
+}
+
+TEST(TuneShrunk, a_label_whose_scores_say_the_opposite_has_a_finite_threshold) {
+  Rows rows = labels_of_other_scales(100, 9);
+  for (std::size_t i = 0; i < 100; ++i) {
+    std::erase(rows.truth[i], LabelId{2});
+    if (rows.scores[i][2] < 0) {
+      rows.truth[i].push_back(2);
+      std::ranges::sort(rows.truth[i]);
+    }
+  }
+  const TunedShrunk tuned = tune_shrunk(held_out(rows.scores, rows.truth));
+  for (const float threshold : tuned.decision.thresholds) EXPECT_TRUE(std::isfinite(threshold));
+}
+
+TEST(TuneShrunk, equal_scores_and_no_scores_have_finite_thresholds) {
+  HeldOutScores scores;
+  scores.ranked.pointers = {0, 0, 0};
+  scores.truth.append({});
+  scores.truth.append(std::vector<LabelId>{1});
+  scores.num_labels = 2;
+  EXPECT_EQ(tune_shrunk(scores).decision.thresholds.size(), 2U);
+  const TunedShrunk equal = tune_shrunk(held_out({{1, 1}, {1, 1}, {1, 1}}, {{0}, {}, {0, 1}}));
+  for (const float threshold : equal.decision.thresholds) EXPECT_TRUE(std::isfinite(threshold));
+}
+
+TEST(TuneShrunk, a_row_of_weight_two_counts_as_two) {
+  const Rows rows = labels_of_other_scales(60, 10);
+  HeldOutScores weighted = held_out(rows.scores, rows.truth);
+  Rows repeated = rows;
+  for (std::size_t i = 0; i < 60; ++i) {  // even and odd rows in turn, which stay so
+    weighted.weights.push_back(i % 3 ? 1 : 2);
+    if (i % 3) continue;
+    repeated.scores.push_back(rows.scores[i]);
+    repeated.truth.push_back(rows.truth[i]);
+  }
+  const TunedShrunk one = tune_shrunk(weighted);
+  const TunedShrunk other = tune_shrunk(held_out(repeated.scores, repeated.truth));
+  for (LabelId l = 0; l < 5; ++l) {
+    EXPECT_NEAR(one.decision.thresholds[l], other.decision.thresholds[l], 1e-3);
+  }
+  EXPECT_NEAR(one.micro_f1, other.micro_f1, 1e-12);
+}
+
 TEST(TuneAutomatic, takes_the_better_rule_on_held_out_rows) {
   const Rows moving = shifted_rows(300, 0.1);
   const Decision of_moving = tune_automatic(held_out(moving.scores, moving.truth));
@@ -330,12 +562,15 @@ TEST(TunedDecision, every_kind_has_its_rule_and_auto_depends_on_the_sets) {
                                                         {"zero", "threshold"},
                                                         {"threshold", "threshold"},
                                                         {"scut", "threshold"},
+                                                        {"shrunk", "threshold"},
                                                         {"rcut", "rcut"},
                                                         {"instance", "instance"},
                                                         {"auto", "instance"}}) {
     EXPECT_EQ(several.decide(name).name(), rule) << name;
   }
-  EXPECT_EQ(std::get<ThresholdDecision>(several.decide("scut").rule).thresholds.size(), 5U);
+  for (const std::string rule : {"scut", "shrunk"}) {
+    EXPECT_EQ(std::get<ThresholdDecision>(several.decide(rule).rule).thresholds.size(), 5U);
+  }
   EXPECT_EQ(std::get<ThresholdDecision>(several.decide("zero").rule).thresholds,
             std::vector<float>{0});
   Rows single = rows;
@@ -381,7 +616,7 @@ TEST(TunedDecision, heavy_rows_decide) {
              {2, 1, -1, -2, -3},
              {2, 1, -1, -2, -3}},
             {{0}, {0, 1}, {0}, {0, 1}, {0}, {0}}};
-  for (const std::string rule : {"threshold", "instance", "rcut"}) {
+  for (const std::string rule : {"threshold", "shrunk", "instance", "rcut"}) {
     Problem problem(rows);
     std::vector<LabelId> few, many;
     problem.decide(rule, 2).choose({rows.scores.front()}, few);
@@ -444,7 +679,7 @@ TEST(TunedDecision, an_unknown_kind_throws_with_those_there_are) {
   } catch (const InvalidOption& error) {
     EXPECT_STREQ(error.what(),
                  "option decision is 'dice', but must be one of auto, argmax, zero, threshold, "
-                 "scut, rcut, instance, offset");
+                 "scut, shrunk, rcut, instance, offset");
   }
 }
 

@@ -233,7 +233,7 @@ TEST(LevelSvm, an_inner_label_has_a_leaf_of_its_own_in_the_level_of_all_leaves) 
 TEST(LevelSvm, label_sets_tune_their_decision_on_the_same_folds) {
   const Hierarchy dag = overlapping_groups();
   const Examples raw = multi_label_rows(200, false);
-  for (const char* decision : {"auto", "scut", "threshold", "instance", "zero", "rcut"}) {
+  for (const char* decision : {"auto", "scut", "shrunk", "threshold", "instance", "zero", "rcut"}) {
     const ModelParts model = train("level-svm", {{"C", "10"}, {"decision", decision}}, raw, &dag);
     EXPECT_FALSE(model.rows().gives_one_label()) << decision;
     if (std::string(decision) != "rcut") {

@@ -304,7 +304,7 @@ TEST(Methods, crammer_singer_takes_hinge_and_one_label_only) {
 TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
   const Examples raw = multi_label_rows(200, true);
   for (const char* name : {"flat-svm", "flat-lr"}) {
-    for (const char* decision : {"threshold", "scut", "instance", "zero"}) {
+    for (const char* decision : {"threshold", "scut", "shrunk", "instance", "zero"}) {
       const ModelParts model = train(name, {{"C", "10"}, {"decision", decision}}, raw, nullptr);
       EXPECT_EQ(accuracy(model, raw), 1.0) << name << " " << decision;
     }
@@ -332,7 +332,7 @@ TEST(MultiLabel, every_row_gets_a_label_if_every_training_row_has_one) {
 }
 
 TEST(MultiLabel, same_file_on_any_number_of_threads) {
-  for (const char* decision : {"auto", "scut", "rcut", "threshold"}) {
+  for (const char* decision : {"auto", "scut", "shrunk", "rcut", "threshold"}) {
     const OptionValues options{{"decision", decision}};
     const std::string expected =
         serialize_model(train("flat-svm", options, multi_label_rows(90, true), nullptr));
