@@ -17,7 +17,7 @@ using detail::LabelCalibration;
 using detail::Part;
 using detail::ScoredDecision;
 
-constexpr std::array kStrengths{100.0, 10.0, 1.0, 0.1};
+constexpr std::array kShrinkStrengths{100.0, 10.0, 1.0, 0.1};
 constexpr double kLeastSlope = 1e-3;  // so that every label has a threshold
 
 Part other(Part half) { return half == Part::even ? Part::odd : Part::even; }
@@ -122,11 +122,11 @@ struct Halves {
 Halves calibrated_halves(const LabelDecisions& decisions) {
   Halves now, best;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t k = 0; k < kStrengths.size(); ++k) {
+  for (std::size_t k = 0; k < kShrinkStrengths.size(); ++k) {
     double loss = 0;
     for (const Part half : {Part::even, Part::odd}) {
       LabelCalibration& fit = now.of(half);
-      fit = calibrate(decisions.of(half), 0.5 * kStrengths[k], std::move(fit));
+      fit = calibrate(decisions.of(half), 0.5 * kShrinkStrengths[k], std::move(fit));
       loss += log_loss(decisions.of(other(half)), fit);
     }
     if (!(loss < least)) continue;
@@ -156,7 +156,7 @@ TunedShrunk tune_shrunk(const HeldOutScores& scores) {
   }
   tuned.micro_f1 = counts.f1();
   const LabelCalibration fit =
-      calibrate(decisions.of(Part::all), kStrengths[halves.strength], std::move(halves.even));
+      calibrate(decisions.of(Part::all), kShrinkStrengths[halves.strength], std::move(halves.even));
   tuned.decision = {thresholds_of(scores, Part::all, standard, fit), scores.at_least_one};
   return tuned;
 }
