@@ -5,11 +5,10 @@
 
 DATA is a folder with a folder for each set, as for bench/automatic_choice.py, whose sets and
 methods these are. Cells of rules hold micro-F1 / macro-F1 / hierarchical F1 on test rows at the
-methods' defaults; the next column names the rule that auto takes, which is `shrunk` where it has a
-threshold for each label. Then shrunk against the better one of the others in micro-F1 on test rows,
-an advantage that auto does not have: the decisions (row, label) that only one of the two has right,
-with the p of the sign test, and the p of the difference in micro-F1 if rows swap their answers at
-random (2,000 times). --seconds is the wall time after which a training ends.
+methods' defaults. Then shrunk against the better one of the others in micro-F1 on test rows, an
+advantage that a choice on training rows does not have: the decisions (row, label) that only one of
+the two has right, with the p of the sign test, and the p of the difference in micro-F1 if rows swap
+their answers at random (2,000 times). --seconds is the wall time after which a training ends.
 """
 
 import argparse
@@ -21,7 +20,7 @@ import tempfile
 import numpy as np
 from automatic_choice import FLAT, HIERARCHICAL, Bench, has_hierarchy, print_row
 
-RULES = ("instance", "threshold", "shrunk", "auto")
+RULES = ("instance", "threshold", "shrunk")
 METHODS = FLAT | {name: HIERARCHICAL[name] for name in ("level-svm", "hr-svm", "hr-lr")}
 METRICS = ("micro_f1", "macro_f1", "hierarchical_f1")
 SWAPS = 2000
@@ -67,23 +66,15 @@ class Decisions(Bench):
         )
         return found
 
-    def rule(self) -> str:
-        """That of the model."""
-        facts = [line.split() for line in self.command("info", self.model).splitlines()]
-        name = next(fact[-1] for fact in facts if fact and fact[0] == "decision")
-        own = any(fact[0] == "threshold" and fact[-1] == "label" for fact in facts if fact)
-        return "shrunk" if own else name
-
     def row(self, method: str) -> None:
-        found, answers, taken = {}, {}, ""
+        found, answers = {}, {}
         for rule in RULES:
             found[rule] = self.train_with(METHODS[method], rule)
             answers[rule] = self.command("predict", self.model, self.test)
-            taken = self.rule() if rule == "auto" else taken
         cells = [" / ".join(f"{found[rule][metric]:.4f}" for metric in METRICS)
-                 for rule in RULES[:-1]]  # fmt: skip
+                 for rule in RULES]  # fmt: skip
         other = max(RULES[:2], key=lambda rule: found[rule]["micro_f1"])
-        print_row(f"`{self.name}`", method, *cells, taken, other, *self.tests(answers, other))
+        print_row(f"`{self.name}`", method, *cells, other, *self.tests(answers, other))
 
     def tests(self, answers: dict[str, str], other: str) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +97,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()
-    heads = ("set", "method", *RULES[:-1], "taken", "against", "right only", "p", "p of swaps")
+    heads = ("set", "method", *RULES, "against", "right only", "p", "p of swaps")
     print_row(*heads)
     print("|" + "---|" * len(heads))
     for name in arguments.sets:

@@ -36,8 +36,8 @@ auto decision_fields() {
           "labels of a row from its scores: the best one (argmax); those above zero; those above "
           "one threshold for all labels (threshold), one for each (scut), or one for each that is "
           "shrunk towards a common one (shrunk); a fixed number of best ones (rcut); those above a "
-          "threshold predicted from the row's scores (instance); auto: the best one of instance, "
-          "threshold and shrunk where training rows have several labels, otherwise argmax"),
+          "threshold predicted from the row's scores (instance); auto: the better one of instance "
+          "and threshold where training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
             "folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and "
             "instance, and fit the level weights of level-svm; they and the training itself share "

@@ -215,10 +215,6 @@ Decision tune_automatic(const HeldOutScores& scores) {
   TunedInstance instance = tune_instance(scores);
   const TunedThreshold common =
       tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights);
-  TunedShrunk shrunk = tune_shrunk(scores);
-  if (shrunk.micro_f1 > std::max(instance.micro_f1, common.micro_f1)) {
-    return std::move(shrunk.decision);
-  }
   if (instance.micro_f1 >= common.micro_f1) return std::move(instance.decision);
   return ThresholdDecision{{common.threshold}, scores.at_least_one};
 }

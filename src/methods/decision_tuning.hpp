@@ -97,8 +97,8 @@ struct TunedInstance {
 };
 TunedInstance tune_instance(const HeldOutScores& scores);
 
-/// Of tune_threshold(), tune_instance() and tune_shrunk() the one with the best micro-F1; of equal
-/// ones tune_instance(), then tune_threshold().
+/// Of tune_threshold() and tune_instance() the one with the better micro-F1; of equal ones
+/// tune_instance(). Not tune_shrunk(), which takes from the labels with few rows on many sets.
 Decision tune_automatic(const HeldOutScores& scores);
 
 }  // namespace margrove
