@@ -12,7 +12,7 @@ import subprocess
 import unittest
 from collections.abc import Callable
 
-from counted_clock import LIBRARY, STEP_SECONDS, run_counted
+from counted_clock import STEP_SECONDS, run_counted
 from test_cli import MARGROVE, CliTest
 
 
@@ -189,26 +189,6 @@ class Limits(AutoTest):
             self.assertIn("the time limit ended the search early", done.out)
         self.assertIn(" chosen\n", done.out)
         self.run_program("info", "model")
-
-    @unittest.skipUnless(LIBRARY, "needs the counted clock")
-    def test_a_training_on_all_rows_that_is_cut_replaces_a_model_of_few_rows(self) -> None:
-        self.write("text", words(4000, 1, labels=100))
-        kinds = set()
-        for limit in range(2_000, 30_000, 1_000):
-            done = run_counted(
-                self.directory.name, "auto", "--text", "--time-limit-seconds",
-                str(limit * STEP_SECONDS), "text", "model",
-            )  # fmt: skip
-            if done.code == 5:
-                kinds.add("none")
-                continue
-            of_search = re.search(r"was trained on all 4000 rows.* trained on (\d+) rows", done.err)
-            if of_search is None:
-                kinds.add("cut" if "stop\ttime_limit\n" in done.out else "whole")
-            else:
-                kinds.add("search")
-        self.assertIn("cut", kinds)
-        self.assertIn("whole", kinds)
 
     def test_5_where_there_is_no_time_for_anything(self) -> None:
         self.write("text", words(4000, 1))

@@ -213,7 +213,7 @@ class Refusals(EvaluateTest):
             ("option ignore-nodes has ''", ["--ignore-nodes", "a,,b"]),
             ("option bootstrap is 0, but must be >= 1", ["--bootstrap", "0"]),
             ("metric is '', but must be one of all,", ["--metrics", "accuracy,,micro_f1"]),
-            ("--metrics: At Most 1 required", ["--metrics", "all", "--metrics", "accuracy"]),
+            ("--metrics may be given once only", ["--metrics", "all", "--metrics", "accuracy"]),
             ("the model has a hierarchy of its own", ["--hierarchy", "tree"]),
         ]:
             with self.subTest(options=options):

@@ -674,5 +674,27 @@ TEST(ChosenModel, is_trained_on_all_rows) {
   EXPECT_THAT(model.report.warnings, IsEmpty());
 }
 
+/// The rows of the model where the limit ends the training on all of them, which does not
+/// converge, and the model of the search was trained on so many.
+std::uint32_t rows_of_model(const Examples& raw, std::size_t rows_of_search, int limit) {
+  AutomaticChoice choice = choose(raw);
+  choice.candidates = {choice.chosen()};
+  choice.candidates[0].method = "flat-svm";
+  choice.candidates[0].options = {
+      {"loss", "hinge"}, {"C", "10000"}, {"tolerance", "1e-14"}, {"max_passes", "1000000"}};
+  choice.model_rows = rows_of_search;
+  RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+  const ModelParts model =
+      train_chosen(choice, raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  return model.training_rows[0] + model.training_rows[1];
+}
+
+TEST(ChosenModel, of_all_rows_that_the_limit_ends_replaces_one_of_few_rows) {
+  const Examples raw = signs(600, false, 0.3);
+  constexpr int kLimit = 100;
+  EXPECT_EQ(rows_of_model(raw, 100, kLimit), 600U);
+  EXPECT_EQ(rows_of_model(raw, 480, kLimit), 480U);
+}
+
 }  // namespace
 }  // namespace margrove
