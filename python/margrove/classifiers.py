@@ -57,9 +57,9 @@ class FlatSVC(Continued):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
@@ -284,9 +284,9 @@ class FlatLogisticRegression(Continued):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
@@ -1096,9 +1096,9 @@ class HRSVC(Classifier):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
@@ -1295,9 +1295,9 @@ class HRLogisticRegression(Classifier):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
@@ -1486,9 +1486,9 @@ class TopDownSVC(Classifier):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
@@ -1665,9 +1665,9 @@ class LevelSVC(Leveled):
         labels of a row from its scores: the best one (argmax); those above zero; those above one
         threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
         towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
-        predicted from the row's scores (instance); auto: the best one of instance, threshold and
-        shrunk where training rows have several labels, otherwise argmax [auto | argmax | zero |
-        threshold | scut | shrunk | rcut | instance]
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
     decision_folds : int, default 3
         folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
         and fit the level weights of level-svm; they and the training itself share a time limit
