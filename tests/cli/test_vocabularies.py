@@ -206,8 +206,9 @@ class Vocabularies(CliTest):
         self.write("names.tsv", f"{DOG}\tdogs\n")
         train = ["train", "--method", "flat-svm", "--match-names"]
         for text, options in [
-            ("option match-names is given, but the labels have no names, and less than half of them "
-             "are words; give a hierarchy file in SKOS or OBO, or names of labels (--label-names FILE, in Python",
+            ("option match-names is given, but the labels have no names, and less than half of "
+             "them are words; give a hierarchy file in SKOS or OBO, or names of labels "
+             "(--label-names FILE, in Python",
              "--format annif --hierarchy edges books.tsv"),
             ("option match-names is given, but rows are not texts",
              "--label-names names.tsv numbers"),
