@@ -28,11 +28,17 @@ class Decisions(Bench):
         command = [self.arguments.program, *parts]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    def scores(self, options: list[str], rule: str) -> str:
+    def metrics(self, options: list[str], rule: str) -> dict[str, float]:
+        """Of a training with the rule, whose model stays."""
         limit = ["--time-limit-seconds", str(self.arguments.seconds), "--quiet"]
         self.command("train", *options, *self.options, "--decision", rule, *limit, self.train,
                      self.model)  # fmt: skip
-        found = json.loads(self.command("evaluate", self.model, self.test, "--json"))
+        told = self.command("evaluate", self.model, self.test, "--json")
+        found: dict[str, float] = json.loads(told)
+        return found
+
+    def scores(self, options: list[str], rule: str) -> str:
+        found = self.metrics(options, rule)
         return " / ".join(f"{found[metric]:.4f}" for metric in METRICS)
 
     def rule(self) -> str:

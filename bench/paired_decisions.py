@@ -14,14 +14,15 @@ their answers at random (2,000 times). --seconds is the wall time after which a 
 import argparse
 import json
 import pathlib
-import subprocess
 import tempfile
 
 import numpy as np
-from automatic_choice import FLAT, HIERARCHICAL, Bench, has_hierarchy, print_row
+from automatic_choice import HIERARCHICAL, has_hierarchy, print_row
+from default_decision import METHODS as DEFAULT_METHODS
+from default_decision import Decisions
 
 RULES = ("instance", "threshold", "shrunk")
-METHODS = FLAT | {name: HIERARCHICAL[name] for name in ("level-svm", "hr-svm", "hr-lr")}
+METHODS = DEFAULT_METHODS | {"level-svm": HIERARCHICAL["level-svm"]}
 METRICS = ("micro_f1", "macro_f1", "hierarchical_f1")
 SWAPS = 2000
 
@@ -50,26 +51,13 @@ def p_of_swaps(truth: Sets, first: Sets, second: Sets) -> float:
     return (1 + sum(abs(other) >= least for other in others)) / (1 + SWAPS)
 
 
-class Decisions(Bench):
-    """Trainings on one set."""
-
-    def command(self, *parts: str) -> str:
-        command = [self.arguments.program, *parts]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    def train_with(self, options: list[str], rule: str) -> dict[str, float]:
-        limit = ["--time-limit-seconds", str(self.arguments.seconds), "--quiet"]
-        self.command("train", *options, *self.options, "--decision", rule, *limit, self.train,
-                     self.model)  # fmt: skip
-        found: dict[str, float] = json.loads(
-            self.command("evaluate", self.model, self.test, "--json")
-        )
-        return found
+class PairedDecisions(Decisions):
+    """Trainings on one set, and what they answer."""
 
     def row(self, method: str) -> None:
         found, answers = {}, {}
         for rule in RULES:
-            found[rule] = self.train_with(METHODS[method], rule)
+            found[rule] = self.metrics(METHODS[method], rule)
             answers[rule] = self.command("predict", self.model, self.test)
         cells = [" / ".join(f"{found[rule][metric]:.4f}" for metric in METRICS)
                  for rule in RULES]  # fmt: skip
@@ -101,7 +89,7 @@ def main() -> None:
     print_row(*heads)
     print("|" + "---|" * len(heads))
     for name in arguments.sets:
-        bench = Decisions(arguments, name, 0)
+        bench = PairedDecisions(arguments, name, 0)
         for method in arguments.methods:
             if method not in HIERARCHICAL or has_hierarchy(name):
                 bench.row(method)
