@@ -87,6 +87,18 @@ class Example:
         return rows, values[chosen] - slopes[chosen] * h[chosen]
 
 
+class LogSumExp(Example):
+    """C log(1 + sum over k of exp(A v)_k), where the 1 is that of the true labelling."""
+
+    def value(self, v: Array) -> float:
+        return self.weight * float(np.logaddexp.reduce(np.append(self.A @ v, 0.0)))
+
+    def tangents(self, v: Array, all_pieces: bool) -> tuple[Array, Array]:
+        value = self.value(v) / self.weight
+        row = np.exp(self.A @ v - value) @ self.A
+        return row[None], np.array([value - row @ v])
+
+
 @dataclass
 class Bounds:
     lower: float = -np.inf

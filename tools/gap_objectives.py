@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.convex_bounds import Array, Example, Psi, logistic, squared_hinge, surrogate
+from tools.convex_bounds import (
+    Array,
+    Example,
+    LogSumExp,
+    Psi,
+    logistic,
+    squared_hinge,
+    surrogate,
+)
 from tools.label_graphs import Graph
 from tools.model_reader import Model
 
@@ -131,12 +139,14 @@ class LinearParts:
                 kept.append(([] if len(below) > 1 else below, features))
         self.rows = kept
 
-    def objective(self, coefficients: list[Piece], R: Array) -> Objective:
+    def objective(
+        self, coefficients: list[Piece], R: Array, kind: type[Example] = Example
+    ) -> Objective:
         """Examples (row, pieces x nodes, g, psi) where the regulariser is 1/2 |W R|^2; R is
         invertible on the nodes with weight."""
         inverse = np.linalg.pinv(R)
         examples = [
-            Example(
+            kind(
                 self.C,
                 np.einsum("kn,j->kjn", c @ inverse.T, self.X[i]).reshape(len(c), -1),
                 g,
@@ -155,8 +165,21 @@ class LinearParts:
         return np.diag(np.where(self.alpha > 0, 1 / np.sqrt(np.maximum(self.alpha, 1e-300)), 0))
 
 
-def one_vs_rest(parts: LinearParts, loss: str, R: Array, paths: list[Array]) -> Objective:
-    """sum over rows and candidates of the loss of y_l <w_l, x>."""
+def softmax(parts: LinearParts, R: Array, paths: list[Array]) -> Objective:
+    """sum over rows of the log-sum-exp over candidates of <w_l - w_y, x>."""
+    pieces = []
+    for i, nodes in enumerate(parts.sets):
+        places = [leaf in nodes for leaf in parts.candidates]
+        own = paths[places.index(True)]
+        others = [path - own for path, is_own in zip(paths, places, strict=True) if not is_own]
+        pieces.append((i, np.array(others), np.ones(len(others)), logistic))
+    return parts.objective(pieces, R, LogSumExp)
+
+
+def of_labels(parts: LinearParts, loss: str, R: Array, paths: list[Array]) -> Objective:
+    """The loss of all candidates of each row: of each against the rest, or of their softmax."""
+    if parts.model.option("multiclass") == "softmax":
+        return softmax(parts, R, paths)
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge, "logistic": logistic}[loss]
     pieces = []
     for i, nodes in enumerate(parts.sets):
@@ -190,7 +213,7 @@ def recursive(parts: LinearParts, loss: str, data: Path) -> Objective:
         anchors[list(set(range(size)) - {b for _, b in pairs})] = 1
     else:
         paths = [indicator(parts.graph.above(int(n)), size) for n in parts.candidates]
-        return one_vs_rest(parts, loss, parts.metric(), paths)
+        return of_labels(parts, loss, parts.metric(), paths)
     laplacian = np.diag(anchors)
     for one, other in pairs:
         laplacian[[one, other], [one, other]] += 1
@@ -199,7 +222,7 @@ def recursive(parts: LinearParts, loss: str, data: Path) -> Objective:
     R: Array = np.linalg.cholesky(laplacian).astype(
         float
     )  # LinAlgError: not bounded by anchors, so without a gap
-    return one_vs_rest(parts, loss, R, [indicator([int(n)], size) for n in parts.candidates])
+    return of_labels(parts, loss, R, [indicator([int(n)], size) for n in parts.candidates])
 
 
 def labellings(parts: LinearParts, has_sets: bool) -> list[tuple[frozenset[int], frozenset[int]]]:
@@ -452,7 +475,7 @@ def of_linear(model: Model, data: Path) -> Objective:
         loss = "squared-hinge"
     if method in ("flat-svm", "flat-lr"):
         paths = [indicator([n], parts.num_nodes) for n in parts.candidates]
-        return one_vs_rest(parts, loss, np.eye(parts.num_nodes), paths)
+        return of_labels(parts, loss, np.eye(parts.num_nodes), paths)
     if method in ("hr-svm", "hr-lr"):
         return recursive(parts, loss, data)
     of_nodes = {"top-down-svm": top_down, "level-svm": of_levels}

@@ -55,7 +55,8 @@ ESTIMATORS = [
         "FlatLogisticRegression",
         "flat-lr",
         True,
-        "One-vs-rest logistic regression without a hierarchy.\n\nRows may have several labels.",
+        "Logistic regression without a hierarchy.\n\n"
+        'One-vs-rest, whose rows may have several labels, or multinomial (`multiclass="softmax"`).',
         "Continued",
     ),
     Estimator(
@@ -96,7 +97,8 @@ ESTIMATORS = [
         "hr-lr",
         True,
         "Logistic regressions of the leaves, regularised towards their parents (HR-LR in [HR]).\n\n"
-        "Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.",
+        "Without a hierarchy it is FlatLogisticRegression. One-vs-rest, whose rows may have "
+        'several labels, or multinomial (`multiclass="softmax"`).',
     ),
     Estimator(
         "TopDownSVC",

@@ -99,12 +99,25 @@ auto one_vs_rest_fields() {
 }
 }  // namespace detail
 
-/// Each label against the rest, or all labels in one problem (Crammer and Singer).
-enum class MulticlassKind { automatic, ovr, crammer_singer };
+/// Each label against the rest, or all labels in one problem: Crammer and Singer's, or the softmax
+/// of all scores (multinomial logistic regression).
+enum class MulticlassKind { automatic, ovr, crammer_singer, softmax };
 template <>
 inline constexpr auto kEnumNames<MulticlassKind> =
     std::array{EnumName{MulticlassKind::automatic, "auto"}, EnumName{MulticlassKind::ovr, "ovr"},
-               EnumName{MulticlassKind::crammer_singer, "crammer-singer"}};
+               EnumName{MulticlassKind::crammer_singer, "crammer-singer"},
+               EnumName{MulticlassKind::softmax, "softmax"}};
+
+namespace detail {
+/// Of logistic methods.
+template <class Options>
+auto softmax_field() {
+  return std::tuple{field("multiclass", &Options::multiclass,
+                          {MulticlassKind::ovr, MulticlassKind::softmax},
+                          "logistic loss of each label against the rest, or of the softmax of all "
+                          "scores (multinomial; rows with one label)")};
+}
+}  // namespace detail
 
 /// The loss of a row's margin: automatic is the squared hinge, and the hinge with crammer-singer.
 enum class FlatSvmLoss { automatic, hinge, squared_hinge };
@@ -167,7 +180,11 @@ struct FlatLrOptions {
   int max_passes = 1000;
   bool match_names = false;
   bool partial_labels = false;
-  static auto fields() { return detail::one_vs_rest_fields<FlatLrOptions>(); }
+  MulticlassKind multiclass = MulticlassKind::ovr;
+  static auto fields() {
+    return std::tuple_cat(detail::one_vs_rest_fields<FlatLrOptions>(),
+                          detail::softmax_field<FlatLrOptions>());
+  }
 };
 
 struct TopDownSvmOptions {
@@ -234,6 +251,7 @@ struct LevelSvmOptions {
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "ovr: loss of each row's margin; crammer-singer has the hinge"),
             field("multiclass", &Options::multiclass,
+                  {MulticlassKind::automatic, MulticlassKind::ovr, MulticlassKind::crammer_singer},
                   "rows with one label: the nodes of a level in one problem, where each row has "
                   "one of them, or each node against the rest, which alone trains in shards; auto: "
                   "crammer-singer, but ovr where rows have several labels, intercepts are free, or "
@@ -331,7 +349,11 @@ struct HrLrOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   bool partial_labels = false;
-  static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
+  MulticlassKind multiclass = MulticlassKind::ovr;
+  static auto fields() {
+    return std::tuple_cat(detail::recursive_fields<HrLrOptions>(),
+                          detail::softmax_field<HrLrOptions>());
+  }
 };
 
 namespace detail {

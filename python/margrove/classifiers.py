@@ -260,9 +260,9 @@ class FlatSVC(Continued):
 
 
 class FlatLogisticRegression(Continued):
-    """One-vs-rest logistic regression without a hierarchy.
+    """Logistic regression without a hierarchy.
 
-    Rows may have several labels.
+    One-vs-rest, whose rows may have several labels, or multinomial (`multiclass="softmax"`).
 
     Parameters
     ----------
@@ -304,6 +304,9 @@ class FlatLogisticRegression(Continued):
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
+    multiclass : str, default "ovr"
+        logistic loss of each label against the rest, or of the softmax of all scores (multinomial;
+        rows with one label) [ovr | softmax]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -386,6 +389,7 @@ class FlatLogisticRegression(Continued):
         max_passes: int = 1000,
         match_names: bool = False,
         partial_labels: bool = False,
+        multiclass: str = "ovr",
         hierarchy: Any = None,
         text: Any = None,
         numeric: Any = None,
@@ -419,6 +423,7 @@ class FlatLogisticRegression(Continued):
         self.max_passes = max_passes
         self.match_names = match_names
         self.partial_labels = partial_labels
+        self.multiclass = multiclass
         self.hierarchy = hierarchy
         self.text = text
         self.numeric = numeric
@@ -1273,7 +1278,8 @@ class HRSVC(Classifier):
 class HRLogisticRegression(Classifier):
     """Logistic regressions of the leaves, regularised towards their parents (HR-LR in [HR]).
 
-    Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.
+    Without a hierarchy it is FlatLogisticRegression. One-vs-rest, whose rows may have several
+    labels, or multinomial (`multiclass="softmax"`).
 
     Parameters
     ----------
@@ -1322,6 +1328,9 @@ class HRLogisticRegression(Classifier):
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
+    multiclass : str, default "ovr"
+        logistic loss of each label against the rest, or of the softmax of all scores (multinomial;
+        rows with one label) [ovr | softmax]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1404,6 +1413,7 @@ class HRLogisticRegression(Classifier):
         tolerance: float = 0.001,
         max_passes: int = 1000,
         partial_labels: bool = False,
+        multiclass: str = "ovr",
         hierarchy: Any = None,
         text: Any = None,
         numeric: Any = None,
@@ -1439,6 +1449,7 @@ class HRLogisticRegression(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.partial_labels = partial_labels
+        self.multiclass = multiclass
         self.hierarchy = hierarchy
         self.text = text
         self.numeric = numeric

@@ -33,6 +33,11 @@ std::string of_hierarchies(const DataFacts& facts) {
   return facts.has_hierarchy ? "" : "it needs a hierarchy";
 }
 
+std::string of_hierarchies_with_single_labels(const DataFacts& facts) {
+  const std::string needs = of_hierarchies(facts);
+  return needs.empty() ? of_single_labels(facts) : needs;
+}
+
 std::string of_trees(const DataFacts& facts) {
   if (!facts.has_hierarchy) return "it needs a hierarchy";
   return facts.is_tree ? "" : "the hierarchy must be a tree, but a node has several parents";
@@ -54,6 +59,7 @@ struct Registered {
 
 const std::vector<Registered>& registry() {
   const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
+  const OptionValues softmax{{"multiclass", "softmax"}};
   const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
   const OptionValues names = match_names();
   static const std::vector<Registered> all{
@@ -61,11 +67,13 @@ const std::vector<Registered>& registry() {
       {{"flat-svm", hinge, {}}, none},
       {{"flat-lr", {}, {names}}, none},
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
+      {{"flat-lr", softmax, {}}, of_single_labels},
       {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
       {{"level-svm", squared, {}}, of_hierarchies},
       {{"hr-svm", squared, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"hr-lr", softmax, {}}, of_hierarchies_with_single_labels},
       {{"nhsvm", {}, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
       {{"hsvm", {}, {}}, of_hierarchies},
       {{"kernel-ridge", {}, {}, 2, 0, kMaxRowsOfKernelMatrix}, none},

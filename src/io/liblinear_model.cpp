@@ -13,6 +13,7 @@
 #include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/log_odds.hpp"
 #include "model/raw_units.hpp"
 
 namespace margrove {
@@ -41,7 +42,10 @@ const std::array<SolverType, 8>& solver_types() {
 // Export ------------------------------------------------------------------------------------------
 
 std::string_view solver_type_of(const ModelParts& model) {
-  if (model.method == FlatLrOptions::kMethod) return "L2R_LR_DUAL";
+  if (model.method == FlatLrOptions::kMethod) {
+    // LIBLINEAR has no multinomial loss, but this type has a classifier for each of two classes.
+    return is_multinomial(model) ? "MCSVM_CS" : "L2R_LR_DUAL";
+  }
   FlatSvmOptions options;  // those of the model's options that flat-svm has
   OptionTable table(options);
   for (const auto& [name, text] : model.options) {

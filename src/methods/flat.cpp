@@ -19,6 +19,7 @@
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "methods/name_matching.hpp"
+#include "methods/softmax.hpp"
 #include "model/splits.hpp"
 
 namespace margrove {
@@ -542,15 +543,22 @@ Method flat_svm() {
 
 Method flat_lr() {
   Method method = make_method<FlatLrOptions>(
-      "one-vs-rest logistic regression without the hierarchy",
-      [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
+      "logistic regression without the hierarchy, one-vs-rest or multinomial",
+      [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        if (options.multiclass == MulticlassKind::softmax) {
+          return plan_softmax(options, data, executor, control);
+        }
         return plan_ovr(options, PointLossKind::logistic, data, executor);
       },
-      [](const FlatLrOptions&) { return kLogisticWeight; });
+      [](const FlatLrOptions& options) {
+        return options.multiclass == MulticlassKind::softmax ? kSoftmaxWeight : kLogisticWeight;
+      });
   method.empty_sets = true;
-  method.no_empty_sets_with = {{"partial_labels", "true"}};
+  method.no_empty_sets_with = {{"multiclass", "softmax"}, {"partial_labels", "true"}};
   method.warm_starts = true;
-  method.no_warm_starts_with = {{"partial_labels", "true"}, {"match_names", "true"}};
+  method.no_warm_starts_with = {
+      {"multiclass", "softmax"}, {"partial_labels", "true"}, {"match_names", "true"}};
   return method;
 }
 

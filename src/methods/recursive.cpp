@@ -12,6 +12,7 @@
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "methods/softmax.hpp"
 #include "model/splits.hpp"
 #include "recursive/recursive.hpp"
 
@@ -106,6 +107,7 @@ enum class Algorithm { joint_dual, joint_newton, alternating };
 
 struct HrPlan {
   HrSvmOptions options;
+  bool softmax;  // the loss of all targets of a row, by Newton's method
   LeafSets leaves;
   std::optional<SimilarityGraph> similarity;
   std::vector<double> alpha;  // of additive problems
@@ -136,6 +138,12 @@ struct HrPlan {
             .partial = partial,
             .free_intercept = options.intercept_penalty == 0};
   }
+  JointNewtonOptions newton_solver() const {
+    return {.softmax = softmax,
+            .C = loss_weight(options),
+            .tolerance = options.tolerance,
+            .max_passes = options.max_passes};
+  }
   JointDualOptions dual_solver() const {
     return {.loss = options.loss,
             .C = loss_weight(options),
@@ -153,6 +161,9 @@ Algorithm algorithm_of(const HrPlan& plan) {
   }
   const bool suits = plan.similarity ? suits_joint_newton(plan.similarity_problem({}, {}, {}))
                                      : suits_joint_newton(plan.additive_problem({}, {}, {}));
+  require<InvalidOption>(suits || !plan.softmax,
+                         "option multiclass is softmax, which needs a hierarchy that is nearly a "
+                         "tree, or a label graph with few cycles and anchors");
   return suits ? Algorithm::joint_newton : Algorithm::alternating;
 }
 
@@ -168,7 +179,7 @@ MemoryEstimate memory_of(const HrPlan& plan, int num_threads) {
           joint_dual_memory(plan.additive_problem(X, sets, {}), plan.dual_solver(), num_threads);
       break;
     case Algorithm::joint_newton:
-      training = joint_newton_memory(X, num_targets, num_nodes, num_threads);
+      training = joint_newton_memory(X, num_targets, num_nodes, plan.softmax, num_threads);
       break;
     case Algorithm::alternating:
       training = alternating_memory(X, num_targets, num_nodes, plan.options.loss, num_threads);
@@ -190,8 +201,24 @@ LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
   return leaf_sets_of(options, rows);
 }
 
-HrPlan settle(const HrSvmOptions& options, const TrainingSet& data, RunControl& control) {
+void require_softmax_options(const HrSvmOptions& options, const TrainingSet& data) {
+  require<InvalidOption>(!options.partial_labels,
+                         "option partial_labels is given, but multiclass is softmax");
+  require<InvalidOption>(options.intercept_penalty > 0,
+                         "option intercept_penalty is 0, but must be > 0 where multiclass is "
+                         "softmax");
+  require<InvalidOption>(
+      options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
+      "option decision is ", name_of(options.decision),
+      ", but must be argmax where multiclass is softmax");
+  require_single_labels(data, "multiclass softmax");
+}
+
+HrPlan settle(const HrSvmOptions& options, bool softmax, const TrainingSet& data,
+              RunControl& control) {
+  if (softmax) require_softmax_options(options, data);
   HrPlan plan{.options = options,
+              .softmax = softmax,
               .leaves = leaves_of(options, data),
               .similarity = {},
               .alpha = {},
@@ -251,14 +278,13 @@ Fit fit_alternating(const HrSvmOptions& options, const Problem& problem, Executo
 /// Trains by Newton's method, and by the alternation of HR where rounding ends that far from the
 /// optimum, as at very large C: residuals have 8 bits. The dual value stays that of the former.
 template <class Problem>
-Fit fit_newton(const HrSvmOptions& options, const Problem& problem, Executor& executor,
+Fit fit_newton(const HrPlan& plan, const Problem& problem, Executor& executor,
                RunControl& control) {
-  Fit fit = fit_of(train_joint_newton(
-      problem,
-      {.C = loss_weight(options), .tolerance = options.tolerance, .max_passes = options.max_passes},
-      executor, control));
-  if (fit.report.stop != Stop::converged || !(fit.report.relative_gap > options.tolerance))
-    return fit;
+  const HrSvmOptions& options = plan.options;
+  Fit fit = fit_of(train_joint_newton(problem, plan.newton_solver(), executor, control));
+  const bool is_rounded =
+      fit.report.stop == Stop::converged && fit.report.relative_gap > options.tolerance;
+  if (!is_rounded || plan.softmax) return fit;
   Problem penalised = problem;
   // The alternation has no free intercepts. The objective of its weights without the penalty of
   // their intercepts is at most the one reported.
@@ -278,7 +304,7 @@ Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& labels,
   if (plan.similarity) {
     const SimilarityProblem problem = plan.similarity_problem(X, sets, row_weights, &partial);
     return plan.algorithm == Algorithm::joint_newton
-               ? fit_newton(plan.options, problem, executor, control)
+               ? fit_newton(plan, problem, executor, control)
                : fit_alternating(plan.options, problem, executor, control);
   }
   const AdditiveProblem problem = plan.additive_problem(X, sets, row_weights, &partial);
@@ -286,7 +312,7 @@ Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& labels,
     case Algorithm::joint_dual:
       return fit_of(train_joint_dual(problem, plan.dual_solver(), executor, control));
     case Algorithm::joint_newton:
-      return fit_newton(plan.options, problem, executor, control);
+      return fit_newton(plan, problem, executor, control);
     case Algorithm::alternating:
       return fit_alternating(plan.options, problem, executor, control);
   }
@@ -329,19 +355,43 @@ TrainResult train_recursive(const HrPlan& plan, Executor& executor, RunControl& 
   return result;
 }
 
-Plan make_recursive_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
-                         RunControl& control) {
-  HrPlan plan = settle(options, data, control);
+Plan make_recursive_plan(const HrSvmOptions& options, bool softmax, const TrainingSet& data,
+                         Executor& executor, RunControl& control) {
+  HrPlan plan = settle(options, softmax, data, control);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train_recursive);
 }
 
 }  // namespace
 
+/// hr-lr with labels that have no relatives.
+Plan plan_softmax(const FlatLrOptions& options, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
+  require<InvalidOption>(!options.match_names,
+                         "option match_names is given, but multiclass is softmax");
+  const HrLrOptions of_leaves{.C = options.C,
+                              .lambda = options.lambda,
+                              .bias = options.bias,
+                              .intercept_penalty = options.intercept_penalty,
+                              .seed = options.seed,
+                              .decision = options.decision,
+                              .decision_folds = options.decision_folds,
+                              .tolerance = options.tolerance,
+                              .max_passes = options.max_passes,
+                              .partial_labels = options.partial_labels};
+  TrainingSet flat = data;
+  flat.hierarchy = nullptr;
+  return make_recursive_plan(as_svm(of_leaves), true, flat, executor, control);
+}
+
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
       "recursive regularisation: one-vs-rest classifiers regularised towards their parents",
-      make_recursive_plan, [](const HrSvmOptions&) { return kPathHingeWeight; });
+      [](const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return make_recursive_plan(options, false, data, executor, control);
+      },
+      [](const HrSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;
@@ -352,9 +402,12 @@ Method hr_lr() {
       "recursive regularisation with logistic regression at the leaves",
       [](const HrLrOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return make_recursive_plan(as_svm(options), data, executor, control);
+        return make_recursive_plan(as_svm(options), options.multiclass == MulticlassKind::softmax,
+                                   data, executor, control);
       },
-      [](const HrLrOptions&) { return kPathLogisticWeight; });
+      [](const HrLrOptions& options) {
+        return options.multiclass == MulticlassKind::softmax ? kSoftmaxWeight : kPathLogisticWeight;
+      });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;

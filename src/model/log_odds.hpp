@@ -7,6 +7,8 @@ namespace margrove {
 
 /// Whether the scores are log odds, as those of logistic regression are.
 bool scores_are_log_odds(const ModelParts& model);
+/// Whether the model was trained with the softmax of all scores.
+bool is_multinomial(const ModelParts& model);
 
 /// Whether the scores become probabilities by the model's rule: if they are log odds or the model
 /// is calibrated, and of label sets also if they estimate probabilities. Other scores have no

@@ -34,6 +34,8 @@ inline constexpr LossWeightRule kLogisticWeight{100, 10};
 /// Of methods whose scores are sums along paths, or whose losses compare labels.
 inline constexpr LossWeightRule kPathHingeWeight{10, 1};
 inline constexpr LossWeightRule kPathLogisticWeight{30, 10};
+/// Of one loss for each row, not for each row and label.
+inline constexpr LossWeightRule kSoftmaxWeight{10, 10};
 
 inline LossWeightRule weight_of_hinge(PointLossKind loss) {
   return loss == PointLossKind::hinge ? kHingeWeight : kSquaredHingeWeight;

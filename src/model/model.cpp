@@ -1,5 +1,7 @@
 #include "model/model.hpp"
 
+#include <algorithm>
+
 #include <cmath>
 #include <limits>
 
@@ -86,6 +88,11 @@ bool scores_are_log_odds(const ModelParts& model) {
   return model.method == "flat-lr" || model.method == "hr-lr";
 }
 
+bool is_multinomial(const ModelParts& model) {
+  const OptionValues::value_type softmax{"multiclass", "softmax"};
+  return std::ranges::find(model.options, softmax) != model.options.end();
+}
+
 bool gives_probabilities(const ModelParts& model) {
   return scores_are_log_odds(model) || model.calibration.has_value() ||
          (!model.rows().gives_one_label() && model.rows().estimates_nodes());
@@ -108,10 +115,9 @@ ProbabilityRule ModelParts::probability_rule() const {
 
 double ModelParts::temperature() const {
   if (calibration) return calibration->temperature;
+  if (!scores_are_log_odds(*this) || is_multinomial(*this)) return 1;
   const LinearPredictor* linear = predictor->linear();
-  return scores_are_log_odds(*this) && linear != nullptr && linear->parts().candidates.size() == 2
-             ? 2.0
-             : 1.0;
+  return linear != nullptr && linear->parts().candidates.size() == 2 ? 2 : 1;
 }
 
 std::vector<bool> ModelParts::in_training() const {

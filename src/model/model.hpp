@@ -60,9 +60,9 @@ struct ModelParts {
   std::string feature_name(FeatureId feature) const;
   /// Whether each label has training rows.
   std::vector<bool> in_training() const;
-  /// The temperature of probabilities: the calibration's, or without one 1. It is 2 for logistic
-  /// regression of two labels, whose scores are z and -z: p is then the logistic function of z, as
-  /// in training.
+  /// The temperature of probabilities: the calibration's, or without one 1. It is 2 for one-vs-rest
+  /// logistic regression of two labels, whose scores are z and -z: p is then the logistic function
+  /// of z, as in training.
   double temperature() const;
   /// Of models that give probabilities (model/log_odds.hpp).
   ProbabilityRule probability_rule() const;

@@ -277,6 +277,66 @@ std::size_t score_tails_above(const CsrView& X, std::uint32_t tail, std::span<co
 
 }  // namespace
 
+namespace {
+
+// The sum of sixteen numbers, in the same order for every width of a register.
+__attribute__((always_inline)) inline float sum_of(const Lanes& lanes) {
+  Lanes numbers = lanes;
+  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::size_t l = 0; l < width; ++l) numbers.at[l] += numbers.at[l + width];
+  }
+  return numbers.at[0];
+}
+
+}  // namespace
+
+MARGROVE_MULTIVERSION
+void sum_exponentials(std::span<const Lanes> scores, std::span<ScoreSum> sums) {
+  const std::size_t num_rows = scores.size();
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const float* f = scores[i].at;
+    float largest = f[0];
+    for (std::size_t l = 1; l < kLanes; ++l) largest = f[l] > largest ? f[l] : largest;
+    Lanes e;
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) e.at[l] = exp_of_negative(f[l] - largest);
+    sums[i] = {largest, sum_of(e)};
+  }
+}
+
+MARGROVE_MULTIVERSION
+void weighted_sums(std::span<const Lanes> scores, std::span<const Lanes> weights,
+                   std::span<WeightedSum> sums) {
+  const std::size_t num_rows = scores.size();
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    Lanes products;
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) products.at[l] = weights[i].at[l] * scores[i].at[l];
+    sums[i] = {sum_of(products), sum_of(weights[i])};
+  }
+}
+
+MARGROVE_MULTIVERSION
+void linearise_softmax(std::span<const Lanes> scores, std::span<const float> costs,
+                       std::span<const ScoreSum> totals, std::span<Lanes> slopes,
+                       std::span<Lanes> curvatures) {
+  const std::size_t num_rows = scores.size();
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const float cost = costs[i];
+    const float largest = totals[i].largest;
+    const float inverse = 1.0F / totals[i].sum;
+    const float* f = scores[i].at;
+    float* slope = slopes[i].at;
+    float* curvature = curvatures[i].at;
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const float p = exp_of_negative(f[l] - largest) * inverse;
+      slope[l] = cost * p;
+      curvature[l] = cost * p * (1.0F - p < 0.0F ? 0.0F : 1.0F - p);
+    }
+  }
+}
+
 // Losses are summed in float32 over 64 rows, then in float64.
 MARGROVE_MULTIVERSION
 LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
@@ -350,15 +410,15 @@ void add_gradient(const CsrView& X, std::uint32_t tail, std::span<const Lanes> s
 
 namespace {
 
-// q += X' D X p of rows i, i + 1, ...; part += p' X' D X p
+// q += X' D (X p - means) of rows i, i + 1, ...; part += p' X' D (X p - means)
 template <std::size_t kRows>
 __attribute__((always_inline)) inline void multiply_next(const TailedRows& X, std::size_t i,
-                                                         const Vec* D, const Vec* p, Vec* q,
-                                                         Vec& part) {
+                                                         const Vec* D, const float* means,
+                                                         const Vec* p, Vec* q, Vec& part) {
   Vec t[kRows], u[kRows];
   score_next<kRows>(X, i, p, t);
   for (std::size_t m = 0; m < kRows; ++m) {
-    u[m] = D[i + m] * t[m];
+    u[m] = D[i + m] * (means != nullptr ? t[m] - means[i + m] : t[m]);
     part += u[m] * t[m];
   }
   add_next<kRows>(X, i, u, q);
@@ -368,21 +428,22 @@ __attribute__((always_inline)) inline void multiply_next(const TailedRows& X, st
 
 MARGROVE_MULTIVERSION
 LaneSums multiply_curvature(const CsrView& X, std::uint32_t tail, std::span<const Lanes> curvatures,
-                            BatchedNewtonSystem& system) {
+                            std::span<const float> means, BatchedNewtonSystem& system) {
   LaneSums sums;
   const TailedRows rows(X, tail);
   const std::size_t num_rows = X.num_rows();
   const Vec* const p = reinterpret_cast<const Vec*>(system.direction.data());
   Vec* const q = reinterpret_cast<Vec*>(system.product.data());
   const Vec* const D = reinterpret_cast<const Vec*>(curvatures.data());
+  const float* const mean = means.empty() ? nullptr : means.data();
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
     Vec part = {};
     std::size_t i = begin;
     for (; tail > 0 && i + kTogether <= end; i += kTogether) {
-      multiply_next<kTogether>(rows, i, D, p, q, part);
+      multiply_next<kTogether>(rows, i, D, mean, p, q, part);
     }
-    for (; i < end; ++i) multiply_next<1>(rows, i, D, p, q, part);
+    for (; i < end; ++i) multiply_next<1>(rows, i, D, mean, p, q, part);
     for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
   return sums;

@@ -37,6 +37,26 @@ LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const 
 LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
                             std::span<Lanes> slopes, std::span<Lanes> curvatures);
 
+/// The largest of some scores, and the sum of exp(score - largest) over them.
+struct ScoreSum {
+  float largest = 0, sum = 0;
+};
+/// Of each row's sixteen scores, to 1e-6 relative.
+void sum_exponentials(std::span<const Lanes> scores, std::span<ScoreSum> sums);
+/// With p_i = exp(scores[i] - totals[i].largest) / totals[i].sum: slopes[i] = C_i p_i and
+/// curvatures[i] = C_i p_i (1 - p_i).
+void linearise_softmax(std::span<const Lanes> scores, std::span<const float> costs,
+                       std::span<const ScoreSum> totals, std::span<Lanes> slopes,
+                       std::span<Lanes> curvatures);
+
+/// A weighted sum of scores, and the sum of the weights.
+struct WeightedSum {
+  float sum = 0, weight = 0;
+};
+/// Of each row's sixteen scores.
+void weighted_sums(std::span<const Lanes> scores, std::span<const Lanes> weights,
+                   std::span<WeightedSum> sums);
+
 struct alignas(128) WideLanes {  // as the vectors that it is read as
   double at[kLanes];
 };
@@ -53,9 +73,10 @@ struct BatchedNewtonSystem {
   std::vector<Lanes> solution;   // s
   std::vector<Lanes> diagonal;   // of I + X' D X
 };
-// product += X' D X p; returns p' X' D X p
+// product += X' D (X p - means); returns p' X' D (X p - means). means: one for each row, or empty
+// for none.
 LaneSums multiply_curvature(const CsrView& X, std::uint32_t tail, std::span<const Lanes> curvatures,
-                            BatchedNewtonSystem& system);
+                            std::span<const float> means, BatchedNewtonSystem& system);
 // s += length p, r -= length (p + product), product = 0; returns r' diagonal^-1 r
 LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
 // p = diagonal^-1 r + factor p; returns p'p

@@ -18,6 +18,10 @@
 // a parabola above the loss. Margins of a leaf's own rows begin far below zero, where the second
 // derivative is almost zero and steps would leave the region in which it is valid.
 //
+// The softmax loss couples the leaves of a row (softmax_loss.hpp). With a_i = C_i (e_y(i) - p_i)
+// the same formulas hold, the gap included, D_i is C_i (diag(p_i) - p_i p_i'), and intercepts are
+// not optimised by themselves.
+//
 // Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf
 // (DirectionOrWeights).
 
@@ -44,6 +48,7 @@
 #include "recursive/newton_chunks.hpp"
 #include "recursive/recursive.hpp"
 #include "recursive/recursive_round.hpp"
+#include "recursive/softmax_loss.hpp"
 
 namespace margrove {
 namespace {
@@ -91,7 +96,8 @@ class JointNewton {
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
-    curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
+    if (options.softmax) softmax_.emplace(X_.num_rows(), num_blocks_);
+    curvature_base_ = float8_base((softmax_ ? 1.0F : 0.25F) * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
     for (Scratch& scratch : scratch_) {
       scratch.label = kernel_.scratch();
@@ -145,6 +151,7 @@ class JointNewton {
   };
 
   bool is_free() const { return intercepts_.is_free(); }
+  bool settles_intercepts() const { return !softmax_ && intercepts_.are_settled(); }
 
   // ---- chunks of columns ----
 
@@ -228,14 +235,28 @@ class JointNewton {
   /// have been optimised; returns the objective. Sets is_cut_ where there is no time for all
   /// blocks.
   double linearise() {
+    if (softmax_ && !sum_over_leaves()) return std::numeric_limits<double>::quiet_NaN();
     const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       if (!closing_.proceed()) is_cut_ = true;
       if (is_cut_) return std::numeric_limits<double>::quiet_NaN();
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
     });
     if (is_cut_) return losses;
-    if (intercepts_.are_settled()) intercepts_.move(intercept_column(), regulariser_);
+    if (settles_intercepts()) intercepts_.move(intercept_column(), regulariser_);
     return regulariser_ + losses;
+  }
+
+  /// The sums of the softmax. False where there is no time for all blocks.
+  bool sum_over_leaves() {
+    executor_.for_each(num_blocks_, [&](std::size_t b, int worker) {
+      if (!closing_.proceed()) is_cut_ = true;
+      if (is_cut_) return;
+      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+      score_block(b, scratch);
+      softmax_->add_scores(b, num_targets(b), scratch.scores);
+    });
+    if (!is_cut_) softmax_->sum_up(executor_);
+    return !is_cut_;
   }
 
   InterceptColumn intercept_column() {
@@ -246,14 +267,35 @@ class JointNewton {
             chunk(rho_, c).subspan(f)};
   }
 
-  double linearise_block(std::size_t b, Scratch& scratch) {
+  /// How many of a block's leaves are not padding.
+  std::size_t num_targets(std::size_t b) const {
+    return std::min(positives_.size() - b * kLanes, kLanes);
+  }
+
+  /// The rows of each leaf of a block.
+  auto positives(std::size_t b) const {
+    return [this, b](std::size_t l) -> std::span<const std::uint32_t> {
+      return positives_[b * kLanes + l];
+    };
+  }
+
+  void pack_curvatures(std::size_t b, std::span<const Lanes> curvatures) {
+    pack(curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
+  }
+
+  void score_block(std::size_t b, Scratch& scratch) {
     const std::size_t at = block_begin(b);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const LabelKernel::SplitChunk w = shared_.w(c);
       read_chunk(&w.high[at], &w.low[at], scratch.weights.data() + c * kChunkWidth);
     }
     score_rows(X_, tail_, scratch.weights, scratch.scores);
-    const bool has_intercepts = intercepts_.are_settled();
+  }
+
+  double linearise_block(std::size_t b, Scratch& scratch) {
+    const std::size_t at = block_begin(b);
+    score_block(b, scratch);
+    const bool has_intercepts = settles_intercepts();
     if (has_intercepts && is_free()) {
       intercepts_.add_to_scores(b, scratch.weights[X_.num_columns() - 1], scratch.scores);
     }
@@ -265,11 +307,15 @@ class JointNewton {
                                   [&] { return linearise_rows(b, scratch); });
     }
     if (is_free()) intercepts_.find_sides(b, rows, losses);
-    pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
+    if (!softmax_) pack_curvatures(b, scratch.curvatures);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
     add_gradient(X_, tail_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
+    if (softmax_) {
+      SoftmaxLoss::to_weights(num_targets(b), positives(b), costs_, scratch.slopes);
+      pack_curvatures(b, scratch.slopes);
+    }
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       write_residual(scratch.gradient.data() + c * kChunkWidth, &chunk(z_, c)[at],
@@ -281,8 +327,7 @@ class JointNewton {
 
   /// No step of an intercept brings their scores near to where they would have a loss.
   void hide_rows_without_sign(std::size_t b, Scratch& scratch) const {
-    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
-    for (std::size_t l = 0; l < count; ++l) {
+    for (std::size_t l = 0; l < num_targets(b); ++l) {
       problem_.partial.for_each_without_sign(
           kernel_.targets()[b * kLanes + l],
           [&](std::uint32_t i) { scratch.scores[i].at[l] = kNoLossScore; });
@@ -291,16 +336,10 @@ class JointNewton {
 
   /// Each leaf's loss.
   LaneSums linearise_rows(std::size_t b, Scratch& scratch) const {
-    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
-    const auto positives = [&](std::size_t l) -> std::span<const std::uint32_t> {
-      return positives_[b * kLanes + l];
-    };
-    const auto curvature = [](double score, double cost) {
-      const double m = std::max(std::abs(score), 1e-3);
-      return cost * std::tanh(0.5 * m) / (2 * m);
-    };
-    LaneSums losses = detail::linearise_block<LogisticLoss>(
-        count, positives, costs_, curvature, scratch.scores, scratch.slopes, scratch.curvatures);
+    const std::size_t count = num_targets(b);
+    LaneSums losses = softmax_ ? softmax_->linearise(count, positives(b), costs_, scratch.scores,
+                                                     scratch.slopes, scratch.curvatures)
+                               : linearise_logistic_rows(count, positives(b), scratch);
     for (std::size_t l = count; l < kLanes; ++l) {  // the padding
       losses.at[l] = 0;
       for (std::size_t i = 0; i < X_.num_rows(); ++i) {
@@ -310,24 +349,54 @@ class JointNewton {
     return losses;
   }
 
+  template <class Positives>
+  LaneSums linearise_logistic_rows(std::size_t count, const Positives& own,
+                                   Scratch& scratch) const {
+    const auto curvature = [](double score, double cost) {
+      const double m = std::max(std::abs(score), 1e-3);
+      return cost * std::tanh(0.5 * m) / (2 * m);
+    };
+    return detail::linearise_block<LogisticLoss>(count, own, costs_, curvature, scratch.scores,
+                                                 scratch.slopes, scratch.curvatures);
+  }
+
   /// p = H p; returns p' H p at the p before. Incomplete where the time has ended.
   double multiply() {
+    if (softmax_) average_over_leaves();
+    const std::span<const float> means = softmax_ ? softmax_->means() : std::span<const float>();
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       if (!control_.proceed()) return 0.0;
-      const std::size_t at = block_begin(b);
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
-      for (std::size_t c = 0; c < num_chunks_; ++c) {
-        read_chunk(&shared_.p(c)[at], scratch.system.direction.data() + c * kChunkWidth);
-      }
-      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
+      read_direction(b, scratch);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
-      const LaneSums sums = multiply_curvature(X_, tail_, scratch.curvatures, scratch.system);
+      const LaneSums sums =
+          multiply_curvature(X_, tail_, scratch.curvatures, means, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[at]);
+        write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[block_begin(b)]);
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
+  }
+
+  /// p and D of a block.
+  void read_direction(std::size_t b, Scratch& scratch) {
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      read_chunk(&shared_.p(c)[block_begin(b)], scratch.system.direction.data() + c * kChunkWidth);
+    }
+    unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
+  }
+
+  /// The means over a row's leaves of the scores of p.
+  void average_over_leaves() {
+    executor_.for_each(num_blocks_, [&](std::size_t b, int worker) {
+      if (!control_.proceed()) return;
+      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+      read_direction(b, scratch);
+      score_rows(X_, tail_, scratch.system.direction, scratch.scores);
+      softmax_->add_changes(b, scratch.scores, scratch.curvatures);
+    });
+    softmax_->average(executor_);
   }
 
   /// s = zeta of the direction; returns the directional derivative of P.
@@ -442,6 +511,7 @@ class JointNewton {
   double regulariser_ = 0;
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
+  std::optional<SoftmaxLoss> softmax_;
   std::vector<Scratch> scratch_;
 };
 
@@ -463,11 +533,23 @@ std::optional<std::vector<double>> free_path_sums(const SimilarityProblem&,
 }
 
 template <class Problem>
+void check_softmax(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.labels->num_rows(); ++i) {
+    require((*problem.labels)[i].size() == 1, "joint_newton: softmax needs one label in each row");
+  }
+  require(problem.partial->empty(), "joint_newton: softmax has no partial labels");
+  if constexpr (requires { problem.free_intercept; }) {
+    require(!problem.free_intercept, "joint_newton: softmax has no free intercepts");
+  }
+}
+
+template <class Problem>
 RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
                    const JointNewtonOptions& options, Executor& executor, RunControl& control) {
   validate(options);
   check_sizes(problem, "joint_newton");
   NodePrecisionMatrix precision = node_precision(problem);
+  if (options.softmax) check_softmax(problem);
   auto path_sums = free_path_sums(problem, precision.targets);
   return JointNewton({problem.X, *problem.labels, problem.row_weights, *problem.partial, num_nodes},
                      std::move(precision), std::move(path_sums), options, executor, control)

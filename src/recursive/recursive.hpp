@@ -74,6 +74,7 @@ RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOpt
                               Executor& executor, RunControl& control);
 
 struct JointNewtonOptions {
+  bool softmax = false;  // the softmax loss of all targets; rows have one label each
   double C = 1.0;
   double tolerance = 1e-3;  // relative duality gap of the whole problem at which training ends
   int max_passes = 1000;    // over the rows for all labels
@@ -114,10 +115,10 @@ struct SimilarityProblem {
   const PartialLabels* partial = &kNoPartialLabels;  // as in AdditiveProblem
 };
 
-/// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap
-/// over all rows and targets. Returns v_m of an additive problem, w_n of a similarity problem. Same
+/// Logistic regression of all targets at once by Newton's method, one-vs-rest or with the softmax of
+/// their scores, with a certified gap over all rows and targets. Returns v_m of an additive problem, w_n of a similarity problem. Same
 /// bits for any executor size. Memory: 14 bytes for each target and used column, 1 for each target
-/// and row, and the result, dense.
+/// and row, with softmax 2, and the result, dense.
 ///
 /// It also counts as converged when rounding ends the descent above the tolerance, which the gap
 /// shows. Throws as train_joint_dual(), and InvalidInput unless suits_joint_newton().
@@ -174,7 +175,7 @@ AlternatingFit train_alternating(const SimilarityProblem& problem,
 MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDualOptions& options,
                                  int num_threads);
 MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
-                                   int num_threads);
+                                   bool softmax, int num_threads);
 MemoryEstimate alternating_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
                                   PointLossKind loss, int num_threads);
 

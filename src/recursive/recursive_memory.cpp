@@ -9,6 +9,7 @@
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
 #include "recursive/recursive.hpp"
+#include "recursive/softmax_loss.hpp"
 
 namespace margrove {
 namespace {
@@ -91,7 +92,7 @@ MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDual
 }
 
 MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
-                                   int num_threads) {
+                                   bool softmax, int num_threads) {
   const auto columns = static_cast<double>(num_used_columns(X));
   const auto rows = static_cast<double>(X.num_rows());
   const double targets = std::ceil(static_cast<double>(num_targets) / detail::kLanes) *
@@ -105,6 +106,10 @@ MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, st
   MemoryEstimate training = shared, end = shared;
   training.add("classifiers", 14 * targets * columns);
   training.add("curvatures", targets * rows);
+  if (softmax) {
+    training.add("sums of the softmax",
+                 detail::SoftmaxLoss::num_bytes(rows, targets / detail::kLanes));
+  }
   end.add("classifiers", 4 * targets * columns);
   end.add("model", compacted_model(X, num_nodes));
   return larger_of(std::move(training), std::move(end));

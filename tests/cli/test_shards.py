@@ -134,7 +134,7 @@ class Shards(CliTest):
         self.assert_fails(
             2,
             "method hsvm with these options cannot be trained in shards: its labels are trained "
-            "together. flat-svm and level-svm with multiclass ovr, flat-lr and top-down-svm can",
+            "together. flat-svm, flat-lr and level-svm with multiclass ovr, and top-down-svm can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
         )
         self.assert_fails(

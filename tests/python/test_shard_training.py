@@ -167,6 +167,7 @@ def test_damaged_data_are_refused(tmp_path: Path) -> None:
     [
         (HSVC(hierarchy=EDGES), "method hsvm with these options cannot be trained in shards"),
         (FlatSVC(multiclass="crammer-singer"), "cannot be trained in shards"),
+        (FlatLogisticRegression(multiclass="softmax"), "cannot be trained in shards"),
         (FlatSVC(calibration=0.2), "calibration is given, but shards do not offer it"),
         (FlatSVC(time_limit_seconds=9), "time_limit_seconds is given, but shards do not offer it"),
         (FlatSVC(warm_start=True), "warm_start is given, but shards do not offer it"),

@@ -265,7 +265,9 @@ TEST(Memory, flat_svm_by_crammer_and_singer) {
   check_rows("flat-svm", kShapes, {loosely({{"multiclass", "crammer-singer"}})});
 }
 
-TEST(Memory, flat_lr) { check_rows("flat-lr", kShapes, {loosely({})}); }
+TEST(Memory, flat_lr) {
+  check_rows("flat-lr", kShapes, {loosely({}), loosely({{"multiclass", "softmax"}})});
+}
 
 TEST(Memory, states_of_warm_starts) {
   for (const std::string method : {"flat-svm", "flat-lr"}) {
@@ -290,7 +292,9 @@ TEST(Memory, hr_svm_on_graphs) {
              /*is_tree=*/false);
 }
 
-TEST(Memory, hr_lr) { check_rows("hr-lr", kShapes, {loosely({})}); }
+TEST(Memory, hr_lr) {
+  check_rows("hr-lr", kShapes, {loosely({}), loosely({{"multiclass", "softmax"}})});
+}
 
 TEST(Memory, top_down_svm) {
   check_rows("top-down-svm", kShapes, {loosely({}), loosely({{"beam", "3"}})});

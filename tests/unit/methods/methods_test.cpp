@@ -51,6 +51,8 @@ const std::vector<Case> kCases{
     {"flat-svm", {{"loss", "squared-hinge"}}},
     {"flat-svm", {{"multiclass", "crammer-singer"}}},
     {"flat-lr", {}},
+    {"flat-lr", {{"multiclass", "softmax"}}},
+    {"hr-lr", {{"multiclass", "softmax"}}},
     {"hsvm", {}},
     {"hsvm", {{"solver", "sgd"}}},
     {"nhsvm", {}},

@@ -97,7 +97,9 @@ TEST(RowKernels, gradients_and_products_are_those_of_dense_matrices) {
     add_gradient(X, 0, slopes, D, gradient, system.diagonal);
     system.direction = random_lanes(d, random);
     system.product.assign(d, Lanes{});
-    const LaneSums curved = multiply_curvature(X, 0, D, system);
+    std::vector<float> means(num_rows);
+    for (float& mean : means) mean = static_cast<float>(random.normal());
+    const LaneSums curved = multiply_curvature(X, 0, D, means, system);
     for (std::size_t l = 0; l < kLanes; ++l) {
       std::vector<double> g(d, 0.0), diagonal(d, 0.0), product(d, 0.0);
       double sum = 0;
@@ -107,19 +109,52 @@ TEST(RowKernels, gradients_and_products_are_those_of_dense_matrices) {
         for (std::size_t k = 0; k < x.size(); ++k) {
           t += x.values[k] * system.direction[x.columns[k]].at[l];
         }
-        sum += D[i].at[l] * t * t;
+        sum += D[i].at[l] * t * (t - means[i]);
         for (std::size_t k = 0; k < x.size(); ++k) {
           g[x.columns[k]] += x.values[k] * slopes[i].at[l];
           diagonal[x.columns[k]] += x.values[k] * x.values[k] * D[i].at[l];
-          product[x.columns[k]] += x.values[k] * D[i].at[l] * t;
+          product[x.columns[k]] += x.values[k] * D[i].at[l] * (t - means[i]);
         }
       }
-      EXPECT_NEAR(curved.at[l], sum, 1e-4 * (1 + sum));
+      EXPECT_NEAR(curved.at[l], sum, 1e-4 * (1 + std::abs(sum)));
       for (std::size_t j = 0; j < d; ++j) {
         EXPECT_NEAR(gradient[j].at[l], g[j], 1e-4);
         EXPECT_NEAR(system.diagonal[j].at[l], diagonal[j], 1e-3);
         EXPECT_NEAR(system.product[j].at[l], product[j], 1e-3);
       }
+    }
+  }
+}
+
+TEST(RowKernels, the_softmax_is_that_of_float64) {
+  Random random(7);
+  for (const std::size_t num_rows : kSizes) {
+    auto scores = random_lanes(num_rows, random);
+    for (Lanes& row : scores) row.at[3] *= 30;
+    std::vector<float> costs(num_rows);
+    for (float& cost : costs) cost = static_cast<float>(random.uniform());
+    std::vector<ScoreSum> totals(num_rows);
+    sum_exponentials(scores, totals);
+    std::vector<Lanes> slopes(num_rows), curvatures(num_rows);
+    linearise_softmax(scores, costs, totals, slopes, curvatures);
+    std::vector<WeightedSum> sums(num_rows);
+    weighted_sums(scores, slopes, sums);
+    for (std::size_t i = 0; i < num_rows; ++i) {
+      const double largest = *std::max_element(scores[i].at, scores[i].at + kLanes);
+      double sum = 0;
+      for (const double score : scores[i].at) sum += std::exp(score - largest);
+      EXPECT_EQ(totals[i].largest, largest);
+      EXPECT_NEAR(totals[i].sum, sum, 2e-6 * sum);
+      double mean = 0, size = 1e-6;
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const double p = std::exp(scores[i].at[l] - largest) / sum;
+        EXPECT_NEAR(slopes[i].at[l], costs[i] * p, 3e-6 * p + 1e-30);
+        EXPECT_NEAR(curvatures[i].at[l], costs[i] * p * (1 - p), 3e-6);
+        mean += slopes[i].at[l] * double{scores[i].at[l]};
+        size += slopes[i].at[l] * std::abs(double{scores[i].at[l]});
+      }
+      EXPECT_NEAR(sums[i].sum, mean, 1e-5 * size);
+      EXPECT_NEAR(sums[i].weight, costs[i], 1e-5);
     }
   }
 }
@@ -151,7 +186,7 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   LaneSums squared_direction = update_direction(Lanes{}, system);
   LaneSums rz = step_along(Lanes{}, system);
   for (std::size_t step = 0; step < 2 * d; ++step) {
-    const LaneSums curved = multiply_curvature(X, 0, D, system);
+    const LaneSums curved = multiply_curvature(X, 0, D, {}, system);
     Lanes lengths{}, factors{};
     for (std::size_t l = 0; l < kLanes; ++l) {
       if (rz.at[l] < 1e-10) continue;
@@ -166,7 +201,7 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   }
   system.direction = system.solution;
   std::fill(system.product.begin(), system.product.end(), Lanes{});
-  multiply_curvature(X, 0, D, system);
+  multiply_curvature(X, 0, D, {}, system);
   for (std::size_t j = 0; j < d; ++j) {
     for (std::size_t l = 0; l < kLanes; ++l) {
       EXPECT_NEAR(system.solution[j].at[l] + system.product[j].at[l], -gradient[j].at[l], 1e-3);
@@ -290,7 +325,7 @@ TEST(RowKernels, gradients_and_products_with_a_tail_have_the_same_bits) {
         r.system.product.assign(d, Lanes{});
         r.system.direction = W;
         add_gradient(X, with, slopes, D, r.gradient, r.system.diagonal);
-        r.curved = multiply_curvature(X, with, D, r.system);
+        r.curved = multiply_curvature(X, with, D, {}, r.system);
         return r;
       };
       const Results a = run(0), b = run(tail);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -117,6 +118,68 @@ TEST(JointNewton, reaches_the_optimum_of_the_stacked_problem) {
       }
     }
   }
+}
+
+/// The same with the softmax of each row's scores.
+double softmax_objective_of(const Instance& instance, const WeightMatrix& v, double C) {
+  const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
+  double value = 0;
+  for (NodeId n = 0; n < instance.graph.num_nodes(); ++n) {
+    double squares = 0;
+    for (FeatureId j = 0; j < v.num_features(); ++j) squares += v.at(j, n) * v.at(j, n);
+    if (squares > 0) value += 0.5 * squares / instance.alpha[n];
+  }
+  for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
+    const SparseRow x = instance.X.row(i);
+    double sum = 0, own = 0;
+    for (const NodeId t : instance.targets) {
+      double score = 0;
+      for (const NodeId m : sets[t]) {
+        for (std::size_t k = 0; k < x.size(); ++k) score += x.values[k] * v.at(x.columns[k], m);
+      }
+      sum += std::exp(score);
+      if (instance.labels[i].front() == t) own = score;
+    }
+    value += C * (std::log(sum) - own);
+  }
+  return value;
+}
+
+TEST(JointNewton, softmax_ends_where_the_objective_is_flat_and_the_dual_below_it) {
+  const JointNewtonOptions options{
+      .softmax = true, .C = 0.7, .tolerance = 1e-6, .max_passes = 5000};
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    for (const auto& graph : {small_tree(), small_forest(), small_dag(), crossed_dag()}) {
+      SCOPED_TRACE(seed);
+      Instance instance = random_instance(seed, graph, 40, false);
+      if (seed % 2 == 1) instance.X = with_intercept(instance.X.view(), 1.0);
+      const auto fit = fit_of(instance, options);
+      EXPECT_EQ(fit.stop, Stop::converged);
+      EXPECT_LE(fit.relative_gap(), 1e-6);
+      const double objective = softmax_objective_of(instance, fit.weights, 0.7);
+      EXPECT_NEAR(objective, fit.primal, 1e-5 * objective);
+      // No weight can be moved by h for a gain beyond the gap.
+      WeightMatrix moved = WeightMatrix::dense(fit.weights.num_features(), fit.weights.num_nodes());
+      for (FeatureId j = 0; j < fit.weights.num_features(); ++j) {
+        for (NodeId n = 0; n < fit.weights.num_nodes(); ++n) {
+          moved.dense_values()[j * fit.weights.num_nodes() + n] = fit.weights.at(j, n);
+        }
+      }
+      for (float& weight : moved.dense_values()) {
+        if (weight == 0) continue;  // nodes without a part in a score
+        for (const float h : {-0.05F, 0.05F}) {
+          weight += h;
+          EXPECT_GT(softmax_objective_of(instance, moved, 0.7), fit.dual);
+          weight -= h;
+        }
+      }
+    }
+  }
+}
+
+TEST(JointNewton, softmax_needs_one_label_in_each_row) {
+  const Instance instance = random_instance(3, small_tree(), 40, true);
+  EXPECT_THROW(fit_of(instance, {.softmax = true}), InvalidInput);
 }
 
 TEST(JointNewton, reaches_the_optimum_and_the_alternating_solvers_on_random_dags) {
@@ -294,12 +357,10 @@ TEST(JointNewton, row_weights_count_a_row_as_often_as_they_say) {
   EXPECT_NEAR(a, b, 1e-5 * b);
 }
 
-TEST(JointNewton, same_bits_on_1_2_and_5_threads) {
-  Instance instance = random_instance(4, crossed_dag(), 80, true);
-  instance.X = with_intercept(instance.X.view(), 1.0);
+void expect_same_bits(const Instance& instance, const JointNewtonOptions& options) {
   std::vector<std::vector<float>> all;
   for (const int threads : {1, 2, 5}) {
-    const auto fit = fit_of(instance, {.max_passes = 7}, threads);
+    const auto fit = fit_of(instance, options, threads);
     std::vector<float> weights;
     for (FeatureId j = 0; j < fit.weights.num_features(); ++j) {
       for (NodeId n = 0; n < fit.weights.num_nodes(); ++n) weights.push_back(fit.weights.at(j, n));
@@ -308,6 +369,14 @@ TEST(JointNewton, same_bits_on_1_2_and_5_threads) {
   }
   EXPECT_EQ(all[0], all[1]);
   EXPECT_EQ(all[0], all[2]);
+}
+
+TEST(JointNewton, same_bits_on_1_2_and_5_threads) {
+  for (const bool softmax : {false, true}) {
+    Instance instance = random_instance(4, crossed_dag(), 80, !softmax);
+    instance.X = with_intercept(instance.X.view(), 1.0);
+    expect_same_bits(instance, {.softmax = softmax, .max_passes = 7});
+  }
 }
 
 TEST(JointNewton, stops_when_told_and_says_so) {
