@@ -211,7 +211,7 @@ void require_softmax_options(const HrSvmOptions& options, const TrainingSet& dat
       options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
       "option decision is ", name_of(options.decision),
       ", but must be argmax where multiclass is softmax");
-  require_single_labels(data, "multiclass softmax");
+  require_single_labels(data, "flat-lr or hr-lr with softmax");
 }
 
 HrPlan settle(const HrSvmOptions& options, bool softmax, const TrainingSet& data,

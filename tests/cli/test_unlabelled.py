@@ -275,7 +275,7 @@ class Unlabelled(CliTest):
         )  # fmt: skip
 
 
-SINGLE = ("crammer-singer", "--partial-labels")  # options for rows with one label
+SINGLE = ("crammer-singer", "softmax", "--partial-labels")  # options for rows with one label
 
 
 if __name__ == "__main__":
