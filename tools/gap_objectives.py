@@ -167,7 +167,7 @@ class LinearParts:
 
 def softmax(parts: LinearParts, R: Array, paths: list[Array]) -> Objective:
     """sum over rows of the log-sum-exp over candidates of <w_l - w_y, x>."""
-    pieces = []
+    pieces: list[Piece] = []
     for i, nodes in enumerate(parts.sets):
         places = [leaf in nodes for leaf in parts.candidates]
         own = paths[places.index(True)]

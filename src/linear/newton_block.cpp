@@ -255,7 +255,8 @@ class BlockNewton {
       bool any = false;
       for (std::size_t l = 0; l < kLanes; ++l) any |= open(l);
       if (!any) break;
-      const LaneSums curved = multiply_curvature(problem_.X, problem_.tail, curvatures_, {}, system_);
+      const LaneSums curved =
+          multiply_curvature(problem_.X, problem_.tail, curvatures_, {}, system_);
       Lanes lengths{};
       for (std::size_t l = 0; l < kLanes; ++l) {
         if (!open(l)) continue;

@@ -115,10 +115,10 @@ struct SimilarityProblem {
   const PartialLabels* partial = &kNoPartialLabels;  // as in AdditiveProblem
 };
 
-/// Logistic regression of all targets at once by Newton's method, one-vs-rest or with the softmax of
-/// their scores, with a certified gap over all rows and targets. Returns v_m of an additive problem, w_n of a similarity problem. Same
-/// bits for any executor size. Memory: 14 bytes for each target and used column, 1 for each target
-/// and row, with softmax 2, and the result, dense.
+/// Logistic regression of all targets at once by Newton's method, one-vs-rest or with the softmax
+/// of their scores, with a certified gap over all rows and targets. Returns v_m of an additive
+/// problem, w_n of a similarity problem. Same bits for any executor size. Memory: 14 bytes for each
+/// target and used column, 1 for each target and row, with softmax 2, and the result, dense.
 ///
 /// It also counts as converged when rounding ends the descent above the tolerance, which the gap
 /// shows. Throws as train_joint_dual(), and InvalidInput unless suits_joint_newton().
