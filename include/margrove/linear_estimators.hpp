@@ -254,13 +254,12 @@ struct LevelSvmOptions {
                   "one of them, or each node against the rest, which alone trains in shards; auto: "
                   "crammer-singer, but ovr where rows have several labels, intercepts are free, or "
                   "a level has more than 2.5e8 pairs of a column and a node"),
-            field(
-                "stack", &Options::stack,
-                "rows with one label: methods whose scores are added to those of the levels, "
-                "with weights fitted on the same held-out rows: nhsvm, flat-lr, or both, "
-                "separated by commas, or none; auto: both where rows are dense, at least 1000 and "
-                "more than columns, and nothing of names of labels, free intercepts and ovr is "
-                "asked for; otherwise none"),
+            field("stack", &Options::stack,
+                  "rows with one label: methods whose scores are added to those of the levels, "
+                  "with weights fitted on the same held-out rows: nhsvm, flat-lr, or both, "
+                  "separated by a comma, or none; auto: both where rows are dense, at least 1000 "
+                  "and more than columns, no names of labels count, intercepts are not free and "
+                  "multiclass is not ovr; otherwise none"),
         });
   }
 };
