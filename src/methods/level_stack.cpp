@@ -161,12 +161,22 @@ constexpr std::size_t kLeastRows = 1000;
 bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, const CsrView& X) {
   if (options.multiclass == MulticlassKind::ovr || options.intercept_penalty == 0) return false;
   if (!leaves.sets.single_label() || X.num_rows() < kLeastRows) return false;
-  const auto rows = static_cast<double>(X.num_rows());
-  const auto columns = static_cast<double>(X.num_columns());
-  return columns<rows&& static_cast<double>(X.num_nonzeros())> 0.5 * rows * columns;
+  if (X.num_columns() >= X.num_rows()) return false;
+  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
+  return static_cast<double>(X.num_nonzeros()) > 0.5 * area;
 }
 
 }  // namespace
+
+void require_stack(const LevelSvmOptions& options) {
+  if (!options.stack.methods || options.stack.methods->empty()) return;
+  const std::string given = options.stack.to_text();
+  require<InvalidOption>(!options.match_names.value.value_or(false), "option stack is ", given,
+                         ", but match_names is given, too");
+  require<InvalidOption>(options.intercept_penalty > 0, "option stack is ", given,
+                         ", but intercept_penalty is 0, and stacked methods have no free "
+                         "intercepts");
+}
 
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
                                        const LeafSets& leaves, const CsrView& X) {
@@ -174,14 +184,8 @@ std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_
     if (has_names || !stacks_by_default(options, leaves, X)) return {};
     return {"nhsvm", "flat-lr"};
   }
-  if (options.stack.methods->empty()) return {};
-  const std::string given = options.stack.to_text();
-  require<InvalidOption>(!options.match_names.value.value_or(false), "option stack is ", given,
-                         ", but match_names is given, too");
-  require<InvalidOption>(options.intercept_penalty > 0, "option stack is ", given,
-                         ", but intercept_penalty is 0, and stacked methods have no free "
-                         "intercepts");
-  require<InvalidOption>(leaves.sets.single_label(), "option stack is ", given,
+  require<InvalidOption>(options.stack.methods->empty() || leaves.sets.single_label(),
+                         "option stack is ", options.stack.to_text(),
                          ", which is for rows with one label, but some rows have several");
   return *options.stack.methods;
 }

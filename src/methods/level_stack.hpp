@@ -40,8 +40,12 @@ struct StackedMethod {
   std::function<MemoryEstimate(const LeafSets& leaves, const CsrView& X, int num_threads)> memory;
 };
 
+/// Throws InvalidOption if a stack is given beside options that it cannot be with.
+void require_stack(const LevelSvmOptions& options);
+
 /// The names of the methods that option stack asks for; has_names: whether names of labels count.
-/// X has the intercept. Throws InvalidOption if methods are given, but cannot be.
+/// X has the intercept. Throws InvalidOption if methods are given, but some rows have several
+/// labels.
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
                                        const LeafSets& leaves, const CsrView& X);
 

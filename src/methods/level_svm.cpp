@@ -445,6 +445,7 @@ void set_stack(const std::vector<std::string>& names, const LevelSvmOptions& opt
 
 Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Executor& executor,
                     RunControl& control) {
+  require_stack(options);
   const bool is_joint = options.multiclass == MulticlassKind::crammer_singer;
   if (is_joint) require_single_labels(data, "level-svm with crammer-singer");
   const double bias =

@@ -66,12 +66,27 @@ NodeId same_node(const LinearPredictor::Parts& from, NodeId n, const LinearPredi
   return static_cast<NodeId>(found - to.label_of_node.begin());
 }
 
+/// Rows of which no level tells all.
+Examples noisy_rows(std::size_t count) {
+  Examples raw = grouped_rows(count, 5);
+  Random random(9);
+  CsrMatrix X(4);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<float> values(raw.X.row(i).values.begin(), raw.X.row(i).values.end());
+    for (float& value : values) value += static_cast<float>(random.normal());
+    X.append_row(raw.X.row(i).columns, values);
+  }
+  raw.X = std::move(X);
+  return raw;
+}
+
 TEST(Stack, adds_up_its_parts) {
   const Hierarchy tree = groups();
-  const Examples raw = grouped_rows(300, 5);
+  const Examples raw = noisy_rows(300);
   const ModelParts levels = train("level-svm", with(kExact, "stack", "none"), raw, &tree);
   const ModelParts nhsvm = train("nhsvm", kExact, raw, &tree);
   const ModelParts flat = train("flat-lr", kExact, raw, &tree);
+  for (const double v : parts_of(levels).levels.factors) ASSERT_GT(v, 0);
   for (const std::string stack : {"nhsvm", "flat-lr", "nhsvm,flat-lr", "flat-lr,nhsvm"}) {
     const ModelParts model = train("level-svm", with(kExact, "stack", stack), raw, &tree);
     const LinearPredictor::Parts &own = parts_of(model), &of_levels = parts_of(levels);
