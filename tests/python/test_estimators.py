@@ -453,7 +453,6 @@ def test_a_stack_has_a_weight_for_each_of_its_methods() -> None:
     model = LevelSVC(hierarchy=tree, stack="nhsvm,flat-lr").fit(X, y)
     assert model.stack_weights_.shape == (2,)
     assert (model.stack_weights_ >= 0).all()
-    assert model.stack_weights_.max() > 0
     listed = [float(value) for value in dict(model.model_.facts)["stack weights"].split()]
     assert np.allclose(model.stack_weights_, listed, rtol=1e-3)
     assert (model.predict(X) == y).all()
