@@ -29,7 +29,7 @@ from sklearn.metrics import f1_score
 FOLDS = 3
 MOST_SCORES = 40_000_000  # of all held-out rows and labels on which the weights are fitted
 METHODS: dict[str, Callable[[Any], Any]] = {
-    "level-svm": lambda tree: margrove.LevelSVC(hierarchy=tree),
+    "level-svm": lambda tree: margrove.LevelSVC(hierarchy=tree, stack="none"),
     "nhsvm": lambda tree: margrove.NHSVC(hierarchy=tree),
     "hsvm": lambda tree: margrove.HSVC(hierarchy=tree),
     "hr-lr": lambda tree: margrove.HRLogisticRegression(hierarchy=tree),

@@ -255,14 +255,14 @@ nb::object calibration_of(const ModelParts& model) {
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before, c.shift);
 }
 
-/// (weights, offsets, whether trained jointly) of the levels, from the roots down; empty arrays
-/// where the model has none.
+/// (weights, offsets, whether trained jointly) of the levels, from the roots down, and the weights
+/// of stacked methods; empty arrays where the model has none.
 nb::tuple levels(const ModelParts& model) {
   const LinearPredictor* linear = model.predictor->linear();
   const LevelWeights of_model = linear != nullptr ? linear->parts().levels : LevelWeights{};
-  return nb::make_tuple(to_numpy(std::vector(of_model.factors)),
-                        to_numpy(std::vector(of_model.offsets)),
-                        to_numpy(std::vector(of_model.joint)));
+  return nb::make_tuple(
+      to_numpy(std::vector(of_model.factors)), to_numpy(std::vector(of_model.offsets)),
+      to_numpy(std::vector(of_model.joint)), to_numpy(std::vector(of_model.stacked)));
 }
 
 /// Whether each label may be answered: those of the training rows and, of linear models, those that

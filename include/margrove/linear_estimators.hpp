@@ -6,12 +6,14 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
@@ -61,6 +63,19 @@ template <>
 constexpr std::string_view option_type<MatchNames>(bool /*has_choices*/) {
   return "switch";
 }
+
+/// The methods that level-svm adds to its levels, or none; by default (`auto`) where they help.
+struct Stack {
+  std::optional<std::vector<std::string>> methods;
+
+  Stack() = default;
+  Stack(std::initializer_list<std::string> names) : methods(names) {}
+  /// Throws InvalidOption unless the text is `auto`, `none` or names separated by commas, as
+  /// validate() does.
+  static Stack parse(std::string_view text);
+  std::string to_text() const;
+  void validate() const;
+};
 
 /// `when`: how the text begins, which says with what options the names count.
 template <class Options>
@@ -235,6 +250,7 @@ struct LevelSvmOptions {
   detail::MatchNames match_names = {};  // or a bool
   PointLossKind loss = PointLossKind::squared_hinge;
   MulticlassKind multiclass = MulticlassKind::automatic;
+  detail::Stack stack = {};  // {"nhsvm", "flat-lr"}
   static auto fields() {
     using Options = LevelSvmOptions;
     return std::tuple_cat(
@@ -256,6 +272,12 @@ struct LevelSvmOptions {
                   "one of them, or each node against the rest, which alone trains in shards; auto: "
                   "crammer-singer, but ovr where rows have several labels, intercepts are free, or "
                   "a level has more than 2.5e8 pairs of a column and a node"),
+            field("stack", &Options::stack,
+                  "rows with one label: methods whose scores are added to those of the levels, "
+                  "with weights fitted on the same held-out rows: nhsvm, flat-lr, or both, "
+                  "separated by a comma, or none; auto: both where rows are dense, at least 1000 "
+                  "and more than columns, no names of labels count, intercepts are not free and "
+                  "multiclass is not ovr; otherwise none"),
         });
   }
 };

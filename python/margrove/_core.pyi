@@ -151,7 +151,11 @@ class Model:
     @property
     def answerable(self) -> NDArray[np.uint8]: ...
     @property
-    def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]]: ...
+    def levels(
+        self,
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]
+    ]: ...
     @property
     def linear_parts(
         self,

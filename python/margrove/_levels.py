@@ -14,7 +14,7 @@ class Leveled(Classifier):
 
     `level_weights_` (what the scores of each level are multiplied by), `level_offsets_` (added to
     them) and `level_is_joint_` (whether the classifiers of the level were trained jointly; None if
-    the model does not say so).
+    the model does not say so). `stack_weights_` has the weights of the methods of `stack`.
     """
 
     @property
@@ -33,6 +33,13 @@ class Leveled(Classifier):
         joint = self._levels()[2]
         return joint.astype(bool) if joint.size else None
 
-    def _levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]:
+    @property
+    def stack_weights_(self) -> NDArray[np.float64]:
+        """What the scores of each method of `stack` are multiplied by; empty: there are none."""
+        return self._levels()[3]
+
+    def _levels(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
         check_is_fitted(self)
         return self.model_.levels

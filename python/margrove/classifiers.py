@@ -1701,6 +1701,11 @@ class LevelSVC(Leveled):
         each node against the rest, which alone trains in shards; auto: crammer-singer, but ovr
         where rows have several labels, intercepts are free, or a level has more than 2.5e8 pairs of
         a column and a node [auto | ovr | crammer-singer]
+    stack : str, default "auto"
+        rows with one label: methods whose scores are added to those of the levels, with weights
+        fitted on the same held-out rows: nhsvm, flat-lr, or both, separated by a comma, or none;
+        auto: both where rows are dense, at least 1000 and more than columns, no names of labels
+        count, intercepts are not free and multiclass is not ovr; otherwise none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1780,6 +1785,7 @@ class LevelSVC(Leveled):
         match_names: bool | str = "auto",
         loss: str = "squared-hinge",
         multiclass: str = "auto",
+        stack: str = "auto",
         hierarchy: Any = None,
         text: Any = None,
         numeric: Any = None,
@@ -1813,6 +1819,7 @@ class LevelSVC(Leveled):
         self.match_names = match_names
         self.loss = loss
         self.multiclass = multiclass
+        self.stack = stack
         self.hierarchy = hierarchy
         self.text = text
         self.numeric = numeric

@@ -21,6 +21,24 @@ constexpr std::size_t kRowsPerBlock = 64;
 /// derivatives, which only set the direction of a step.
 constexpr double kLeastCurvature = 1e-3;
 
+/// The columns of each leaf: those of the nodes of A(l).
+detail::LongRowLists columns_of_leaves(const LevelNodes& nodes,
+                                       const std::vector<NodeId>& node_of_column) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> column(nodes.graph.num_nodes(), kNone);
+  for (std::uint32_t k = 0; k < node_of_column.size(); ++k) column[node_of_column[k]] = k;
+  detail::LongRowLists columns;
+  std::vector<std::uint32_t> of_leaf;
+  for (const NodeId leaf : nodes.leaves) {
+    of_leaf.clear();
+    for (const NodeId n : nodes.above[leaf]) {
+      if (column[n] != kNone) of_leaf.push_back(column[n]);
+    }
+    columns.append_row(of_leaf);
+  }
+  return columns;
+}
+
 }  // namespace
 
 /// Of rows: their weights, losses, and the first and second derivatives of the loss.
@@ -53,7 +71,8 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
     : num_nodes_(nodes.nodes.size()),
       num_levels_(GraphLevels(nodes.graph).size()),
       names_(nodes.names),
-      num_factors_(names_ != nullptr ? 2 * num_levels_ + 1 : num_levels_),
+      num_stacked_(nodes.stacked.size()),
+      num_factors_((names_ != nullptr ? 2 * num_levels_ + 1 : num_levels_) + num_stacked_),
       place_of_leaf_(nodes.graph.num_nodes()),
       sets_(sets),
       row_weights_(row_weights),
@@ -71,13 +90,17 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
       if (place[n] == kNone) add_place(n);
     }
   }
-  num_places_ = level_of_.size() + (names_ != nullptr ? nodes.leaves.size() : 0);
+  const std::size_t kinds = (names_ != nullptr ? 1 : 0) + num_stacked_;
+  num_places_ = level_of_.size() + kinds * nodes.leaves.size();
+  for (const auto& columns : nodes.stacked) columns_.push_back(columns_of_leaves(nodes, columns));
   std::vector<std::uint32_t> path;
   for (std::uint32_t l = 0; l < nodes.leaves.size(); ++l) {
     place_of_leaf_[nodes.leaves[l]] = l;
     path.clear();
     for (const NodeId n : nodes.above[nodes.leaves[l]]) path.push_back(place[n]);
-    if (names_ != nullptr) path.push_back(static_cast<std::uint32_t>(level_of_.size() + l));
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      path.push_back(static_cast<std::uint32_t>(level_of_.size() + kind * nodes.leaves.size() + l));
+    }
     paths_.append_row(path);
   }
   const std::size_t terms = sets.num_rows() * std::max(paths_.items.size(), num_places_);
@@ -91,7 +114,7 @@ double HeldOutLevels::num_bytes(std::size_t num_rows, std::size_t num_nodes) {
 
 void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_out,
                         const WeightMatrix& classifiers, const std::vector<bool>& has_rows,
-                        Executor& executor) {
+                        Executor& executor, std::span<const WeightMatrix> stacked) {
   const auto fold = static_cast<std::uint32_t>(factor_of_.size());
   const auto num_levels = static_cast<std::uint32_t>(num_levels_);
   const auto is_absent = [&](std::size_t place) {
@@ -99,7 +122,10 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
   };
   std::vector<std::uint32_t> factors = level_of_;
   for (std::size_t k = 0; k < factors.size(); ++k) factors[k] += is_absent(k) ? num_levels : 0;
-  factors.resize(num_places_, 2 * num_levels);
+  for (std::size_t factor = num_levels + (names_ != nullptr ? num_levels : 0);
+       factor < num_factors_; ++factor) {
+    factors.resize(factors.size() + paths_.size(), static_cast<std::uint32_t>(factor));
+  }
   const std::size_t first = rows_.size();
   for (const std::uint32_t row : held_out) {
     const bool counts = row_weights_.empty() || row_weights_[row] > 0;
@@ -110,13 +136,28 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
     const SparseRow x = X.row(rows_[first + k].row);
     const auto scores = std::span(scores_).subspan((first + k) * num_places_, num_places_);
     classifiers.scores(x, scores.first(num_nodes_));
+    add_stacked(x, stacked, scores.last(num_stacked_ * paths_.size()));
     if (names_ == nullptr) return;
     for (std::size_t place = 0; place < level_of_.size(); ++place) {
       if (is_absent(place)) scores[place] = -1;
     }
-    names_->scores(x, scores.subspan(level_of_.size()));
+    names_->scores(x, scores.subspan(level_of_.size(), paths_.size()));
   });
   factor_of_.push_back(std::move(factors));
+}
+
+/// The leaves' scores by each further method.
+void HeldOutLevels::add_stacked(const SparseRow& x, std::span<const WeightMatrix> stacked,
+                                std::span<float> scores) const {
+  std::vector<float> of_columns;
+  for (std::size_t m = 0; m < num_stacked_; ++m) {
+    of_columns.assign(stacked[m].num_nodes(), 0.0F);
+    stacked[m].scores(x, of_columns);
+    for (std::size_t l = 0; l < paths_.size(); ++l) {
+      float& score = scores[m * paths_.size() + l];
+      for (const std::uint32_t column : columns_[m][l]) score += of_columns[column];
+    }
+  }
 }
 
 // The fit -----------------------------------------------------------------------------------------
@@ -273,6 +314,7 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
 
 LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& control) const {
   LevelFit found{LevelWeights::uniform(num_levels_), {}, 0};
+  found.levels.stacked.assign(num_stacked_, 0.0);
   if (names_ != nullptr) found.absent.assign(num_levels_, 0.0);
   if (rows_.empty()) return found;
   Theta theta = found.levels.factors;
@@ -282,8 +324,11 @@ LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& c
   end_if_interrupted(control);
   const std::span<const double> all(theta), factors = all.first(num_factors_);
   const auto v = factors.first(num_levels_);
-  const double w = names_ != nullptr ? factors.back() : 0;
-  if (w == 0 && std::ranges::all_of(v, [](double x) { return x == 0; })) return found;
+  const double w = names_ != nullptr ? factors[2 * num_levels_] : 0;
+  const auto t = factors.last(num_stacked_);
+  const auto is_zero = [](double x) { return x == 0; };
+  if (w == 0 && std::ranges::all_of(v, is_zero) && std::ranges::all_of(t, is_zero)) return found;
+  found.levels.stacked.assign(t.begin(), t.end());
   found.levels.factors.assign(v.begin(), v.end());
   if (names_ != nullptr) {
     const auto u = factors.subspan(num_levels_, num_levels_);
@@ -317,7 +362,8 @@ std::vector<double> constant_scores(const LevelNodes& nodes, const std::vector<b
 }  // namespace
 
 WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifiers,
-                          const std::vector<bool>& has_rows, const LevelFit& fit, double bias) {
+                          const std::vector<bool>& has_rows, const LevelFit& fit, double bias,
+                          std::span<const WeightMatrix> stacked) {
   const std::uint32_t num_features = classifiers.num_features();
   const std::uint32_t num_nodes = nodes.graph.num_nodes();
   const GraphLevels levels(nodes.graph);
@@ -335,6 +381,11 @@ WeightMatrix path_weights(const LevelNodes& nodes, const WeightMatrix& classifie
     if (nodes.names != nullptr) {
       nodes.names->for_each_of(feature, [&](std::uint32_t l, float weight) {
         row.add(nodes.leaves[l], fit.name * double{weight});
+      });
+    }
+    for (std::size_t m = 0; m < stacked.size(); ++m) {
+      stacked[m].for_each_of(feature, [&](std::uint32_t column, float weight) {
+        row.add(nodes.stacked[m][column], fit.levels.stacked[m] * double{weight});
       });
     }
     if (bias > 0 && feature + 1 == num_features) {

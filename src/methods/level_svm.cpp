@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/out_of_time.hpp"
+#include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "linear/one_vs_rest.hpp"
@@ -16,6 +17,7 @@
 #include "methods/crammer_singer.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/level_fit.hpp"
+#include "methods/level_stack.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "methods/name_matching.hpp"
@@ -47,15 +49,19 @@ struct LevelPlan {
   std::vector<NodeGroup> groups;      // in the order in which they are trained
   std::optional<WeightMatrix> names;  // of the candidates, where names of labels count
   bool requires_names = false;        // by the option, so that they ought to say something
-  NodeLists above;                    // of the candidates: A(l)
+  std::vector<StackedMethod> stacked;
+  std::vector<std::vector<NodeId>> stacked_nodes;  // of the columns of each
+  NodeLists above;                                 // of the candidates: A(l)
   std::uint32_t num_known_labels = 0;
 
   LevelNodes nodes() const {
-    return {leaves.tree.graph, at_nodes.labels, leaves.candidates, above,
-            names ? &*names : nullptr};
+    return {leaves.tree.graph,         at_nodes.labels, leaves.candidates, above,
+            names ? &*names : nullptr, stacked_nodes};
   }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(at_nodes.labels.size()); }
-  bool is_one_vs_rest() const { return groups.size() == 1 && !groups.front().joint; }
+  bool is_one_vs_rest() const {
+    return groups.size() == 1 && !groups.front().joint && stacked.empty();
+  }
 };
 
 /// The set of a row becomes the nodes at or above it: the union of A(l).
@@ -160,17 +166,6 @@ LabelProblems level_problems_of(const LevelPlan& plan) {
   return all;
 }
 
-/// The classifiers of some nodes, and how their training ended.
-struct NodeFit {
-  WeightMatrix weights;
-  FitReport report;
-};
-
-NodeFit to_node_fit(OneVsRestFit fit) {
-  FitReport report = to_report(fit);
-  return {std::move(fit.weights), std::move(report)};
-}
-
 NodeFit fit_group(const LevelPlan& plan, const NodeGroup& group, const CsrView& X,
                   const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
                   RunControl& control) {
@@ -203,51 +198,57 @@ WeightMatrix merged(const LevelPlan& plan, std::vector<WeightMatrix> of_groups) 
   return WeightMatrix::sparse(std::move(by_feature));
 }
 
-/// The sum of the groups' problems.
-void add_to(FitReport& sum, const FitReport& group) {
-  sum.primal += group.primal;
-  sum.dual += group.dual;
-  sum.passes = std::max(sum.passes, group.passes);
-  sum.stop = std::max(sum.stop, group.stop);
-  // NaN, not 0, where a group has no objective because a limit ended it before.
-  sum.relative_gap = sum.primal == 0 ? 0.0 : (sum.primal - sum.dual) / sum.primal;
-  for (const std::string& warning : group.warnings) {
-    if (std::ranges::find(sum.warnings, warning) == sum.warnings.end()) {
-      sum.warnings.push_back(warning);
-    }
-  }
-}
+/// The classifiers of the nodes and of the stacked methods, of one training.
+struct LevelClassifiers {
+  WeightMatrix of_nodes;
+  std::vector<WeightMatrix> stacked;
+};
+struct ClassifierFit {
+  LevelClassifiers classifiers;
+  FitReport report;
+};
 
-/// Trains on the given rows, or on all. The groups share a time limit evenly.
-NodeFit fit_nodes(const LevelPlan& plan, const std::vector<std::uint32_t>* rows, Executor& executor,
-                  RunControl& control) {
+/// Trains on the given rows, or on all. The groups and stacked methods share a time limit evenly.
+ClassifierFit fit_classifiers(const LevelPlan& plan, const std::vector<std::uint32_t>* rows,
+                              Executor& executor, RunControl& control) {
   CsrMatrix own_rows;
   if (rows != nullptr) own_rows = select_rows(plan.rows.X, *rows);
   const CsrView X = rows != nullptr ? own_rows.view() : plan.rows.X.view();
   const std::vector<double> weights =
       rows != nullptr ? kept_weights(plan.rows.weights, *rows) : plan.rows.weights;
-  NodeFit all;
+  const auto own = [&](const LabelSets& sets) {
+    return rows != nullptr ? select_rows(sets, *rows) : sets;
+  };
+  ClassifierFit all;
   all.report.primal = all.report.dual = all.report.relative_gap = 0;
-  std::vector<WeightMatrix> of_groups;
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    const NodeGroup& group = plan.groups[g];
+  std::size_t problems = plan.groups.size() + plan.stacked.size();
+  const auto fit_next = [&](const auto& train) {
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / static_cast<double>(plan.groups.size() - g));
-    NodeFit fit =
-        fit_group(plan, group, X, rows != nullptr ? select_rows(group.sets, *rows) : group.sets,
-                  weights, executor, share);
+        control.seconds_left() / static_cast<double>(problems--));
+    NodeFit fit = train(share);
     add_to(all.report, fit.report);
-    of_groups.push_back(std::move(fit.weights));
+    return std::move(fit.weights);
+  };
+  std::vector<WeightMatrix> of_groups;
+  for (const NodeGroup& group : plan.groups) {
+    of_groups.push_back(fit_next([&](RunControl& share) {
+      return fit_group(plan, group, X, own(group.sets), weights, executor, share);
+    }));
   }
-  all.weights = merged(plan, std::move(of_groups));
+  all.classifiers.of_nodes = merged(plan, std::move(of_groups));
+  for (const StackedMethod& method : plan.stacked) {
+    all.classifiers.stacked.push_back(fit_next([&](RunControl& share) {
+      return method.train(plan.leaves, X, own(plan.leaves.sets), weights, executor, share);
+    }));
+  }
   return all;
 }
 
 /// Classifiers, the nodes of the rows that they were trained on, and the rows that they were not.
 struct Fold {
   std::vector<std::uint32_t> held_out;
-  WeightMatrix classifiers;
+  LevelClassifiers classifiers;
   std::vector<bool> has_rows;  // empty: all
 };
 
@@ -261,11 +262,13 @@ std::vector<bool> nodes_with_rows(const LevelPlan& plan, const std::vector<std::
 }
 
 std::unique_ptr<LinearPredictor> predictor_of(const LevelPlan& plan,
-                                              const WeightMatrix& classifiers,
+                                              const LevelClassifiers& classifiers,
                                               const std::vector<bool>& has_rows,
                                               const LevelFit& fit, double bias, Decision decision) {
   LinearPredictor::Parts parts =
-      path_parts(plan.leaves, path_weights(plan.nodes(), classifiers, has_rows, fit, plan.bias),
+      path_parts(plan.leaves,
+                 path_weights(plan.nodes(), classifiers.of_nodes, has_rows, fit, plan.bias,
+                              classifiers.stacked),
                  bias, plan.num_known_labels, std::move(decision));
   parts.levels = fit.levels;
   return std::make_unique<LinearPredictor>(std::move(parts));
@@ -286,22 +289,24 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   const std::vector<double>& weights = plan.rows.weights;
   std::size_t problem = 0;
   const auto fit_on = [&](const std::vector<std::uint32_t>* rows, RunControl& share) {
-    if (!source) return fit_nodes(plan, rows, executor, share);
-    return to_node_fit(joined(X.num_columns(), source(problem++), executor));
+    if (!source) return fit_classifiers(plan, rows, executor, share);
+    NodeFit fit = to_node_fit(joined(X.num_columns(), source(problem++), executor));
+    return ClassifierFit{{std::move(fit.weights), {}}, std::move(fit.report)};
   };
   HeldOutLevels scores(plan.nodes(), sets, weights);
   DecisionTuner tuner(plan.decision, sets, weights, plan.leaves.tree.label_of_node);
   std::vector<Fold> folds;
   bool has_fold = false;
   const auto score_fold = [&](const Split& split, RunControl& share) {
-    NodeFit fit = fit_on(&split.training, share);
+    ClassifierFit fit = fit_on(&split.training, share);
     note_end(fit.report.stop, share);
     end_if_interrupted(control);
     if (std::exchange(has_fold, true) && !control.proceed()) return;  // earlier folds must do
     std::vector<bool> has_rows = nodes_with_rows(plan, split.training);
-    scores.add(X, split.validation, fit.weights, has_rows, executor);
+    scores.add(X, split.validation, fit.classifiers.of_nodes, has_rows, executor,
+               fit.classifiers.stacked);
     if (!tuner.needs_scores()) return;
-    folds.push_back({split.validation, std::move(fit.weights), std::move(has_rows)});
+    folds.push_back({split.validation, std::move(fit.classifiers), std::move(has_rows)});
   };
   if (sets.num_rows() >= 2) {
     const std::string_view result =
@@ -319,17 +324,17 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   }
   for (Fold& fold : folds) {
     if (tuner.has_scores() && !control.proceed()) break;  // earlier folds must do
-    const WeightMatrix classifiers = std::exchange(fold.classifiers, {});
+    const LevelClassifiers classifiers = std::exchange(fold.classifiers, {});
     tuner.add(*predictor_of(plan, classifiers, fold.has_rows, levels, 0, {}), X, fold.held_out,
               executor);
   }
-  NodeFit fit = fit_on(nullptr, control);
+  ClassifierFit fit = fit_on(nullptr, control);
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings.insert(result.report.warnings.begin(), plan.leaves.warnings.begin(),
                                 plan.leaves.warnings.end());
   add_to(result.report, plan, levels);
-  result.predictor = predictor_of(plan, fit.weights, {}, levels, plan.bias, tuner.tuned());
+  result.predictor = predictor_of(plan, fit.classifiers, {}, levels, plan.bias, tuner.tuned());
   return result;
 }
 
@@ -350,19 +355,25 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
       nonzeros += count;
     }
   }
-  // Weights are held of each group, then of all nodes together, and of the paths, whose lists grow
-  // by doubling.
-  const bool has_groups = plan.groups.size() > 1;
+  for (const StackedMethod& method : plan.stacked) {
+    largest = larger_of(std::move(largest), method.memory(plan.leaves, X, num_threads));
+    nonzeros += method.num_weights;
+  }
+  // Weights are held of each group and stacked method, then of all nodes together, and of the
+  // paths, whose lists grow by doubling.
+  const bool has_groups = plan.groups.size() + plan.stacked.size() > 1;
   if (has_groups) largest.add("weights of the groups", 8 * nonzeros);
   MemoryEstimate paths;
-  paths.add("weights of the paths", 24 * nonzeros);
+  const double most = static_cast<double>(num_used_columns(X)) * plan.leaves.tree.graph.num_nodes();
+  paths.add("weights of the paths", 8 * nonzeros + 16 * std::min(nonzeros, most));
   MemoryEstimate training = larger_of(std::move(largest), std::move(paths));
   MemoryEstimate fold = training.times(1 - 1.0 / plan.decision.folds);
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
   training = larger_of(std::move(fold), std::move(training));
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
   memory.add("nodes of rows", 24 * rows + 12.0 * static_cast<double>(at_nodes.num_labels_total()));
-  std::size_t num_places = plan.at_nodes.labels.size();
+  std::size_t num_places =
+      plan.at_nodes.labels.size() + plan.stacked.size() * plan.leaves.candidates.size();
   if (plan.names) {
     num_places += 2 * plan.leaves.candidates.size();  // the names, and at most as many more nodes
     const double of_names = 8.0 * static_cast<double>(plan.names->num_nonzeros());
@@ -416,6 +427,7 @@ std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
 
 bool matches_names(const LevelSvmOptions& options, const TrainingSet& data, double bias) {
   if (options.match_names.value) return *options.match_names.value;
+  if (options.stack.methods && !options.stack.methods->empty()) return false;
   return obstacle_of_names(data, bias).empty();
 }
 
@@ -425,8 +437,15 @@ WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
   return name_vectors(data, labels);
 }
 
+void set_stack(const std::vector<std::string>& names, const LevelSvmOptions& options,
+               const TrainingSet& data, RunControl& control, LevelPlan& plan) {
+  plan.stacked = stacked_methods(names, options, data, plan.leaves, plan.rows.X, control);
+  for (const StackedMethod& method : plan.stacked) plan.stacked_nodes.push_back(method.nodes);
+}
+
 Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Executor& executor,
-                    RunControl&) {
+                    RunControl& control) {
+  require_stack(options);
   const bool is_joint = options.multiclass == MulticlassKind::crammer_singer;
   if (is_joint) require_single_labels(data, "level-svm with crammer-singer");
   const double bias =
@@ -447,14 +466,21 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   plan.above = ancestor_sets(plan.leaves.tree.graph, plan.leaves.candidates);
   if (has_names) plan.names = names_of_leaves(data, plan.leaves);
   set_groups(options, plan);
+  detail::Stack stack;
+  stack.methods = stacked_names(options, has_names, plan.leaves, plan.rows.X);
+  set_stack(*stack.methods, options, data, control, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());
+  Plan made;
   if (plan.is_one_vs_rest()) {
-    return planned(std::move(memory), std::move(plan), train_level_svm, level_problems_of);
+    made = planned(std::move(memory), std::move(plan), train_level_svm, level_problems_of);
+  } else {
+    made = planned(std::move(memory), std::move(plan),
+                   [](const LevelPlan& settled, Executor& threads, RunControl& run) {
+                     return train_level_svm(settled, {}, threads, run);
+                   });
   }
-  return planned(std::move(memory), std::move(plan),
-                 [](const LevelPlan& settled, Executor& threads, RunControl& control) {
-                   return train_level_svm(settled, {}, threads, control);
-                 });
+  if (!options.stack.methods) made.settled_options.emplace_back("stack", stack.to_text());
+  return made;
 }
 
 }  // namespace

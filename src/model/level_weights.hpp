@@ -35,11 +35,13 @@ struct LevelWeights {
   std::vector<double> offsets;  // c
   /// Whether the classifiers of each level were trained jointly; empty: not known.
   std::vector<std::uint8_t> joint = {};
+  /// Option stack: t >= 0 of each of its methods, whose scores f(x, l) has, too; empty: none.
+  std::vector<double> stacked = {};
 
   bool empty() const { return factors.empty(); }
   std::size_t size() const { return factors.size(); }
   static LevelWeights uniform(std::size_t num_levels) {
-    return {std::vector<double>(num_levels, 1.0), std::vector<double>(num_levels, 0.0), {}};
+    return {std::vector<double>(num_levels, 1.0), std::vector<double>(num_levels, 0.0), {}, {}};
   }
   bool operator==(const LevelWeights&) const = default;
 };

@@ -75,6 +75,9 @@ std::vector<Fact> facts_of(const LevelWeights& levels) {
   const double scale = *std::ranges::max_element(levels.factors);
   std::vector<Fact> facts{{"level weights", listed(levels.factors, scale)},
                           {"level offsets", listed(levels.offsets, scale)}};
+  if (!levels.stacked.empty()) {
+    facts.push_back({"stack weights", listed(levels.stacked, 1)});
+  }
   if (levels.joint.empty()) return facts;
   std::string how;
   for (const std::uint8_t is_joint : levels.joint) {
@@ -322,6 +325,9 @@ void LinearPredictor::save_parts(TensorMap& out, const std::string& prefix) cons
     if (!parts_.levels.joint.empty()) {
       out.put_view<std::uint8_t>(prefix + ".level_joint", parts_.levels.joint);
     }
+    if (!parts_.levels.stacked.empty()) {
+      out.put_view<double>(prefix + ".stack_weights", parts_.levels.stacked);
+    }
   }
   parts_.decision.save(out, prefix);
 }
@@ -364,6 +370,13 @@ LinearPredictor::Parts LinearPredictor::load_parts(const TensorMap& tensors,
     }
     for (const double c : parts.levels.offsets) {
       tensors.check(std::isfinite(c), "tensor ", prefix, ".level_offsets must be finite");
+    }
+    if (tensors.has(prefix + ".stack_weights")) {
+      parts.levels.stacked = tensors.get<double>(prefix + ".stack_weights");
+      for (const double t : parts.levels.stacked) {
+        tensors.check(t >= 0 && std::isfinite(t), "tensor ", prefix,
+                      ".stack_weights must not be negative");
+      }
     }
     if (tensors.has(prefix + ".level_joint")) {
       parts.levels.joint =

@@ -258,7 +258,7 @@ class Checkpoints(CliTest):
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
         no_state = (
             "with these options does not keep its state. flat-svm, flat-lr, top-down-svm and "
-            "level-svm with multiclass ovr do"
+            "level-svm with multiclass ovr and no stack do"
         )
         hierarchy = ["--hierarchy", "tree"]
         cases = [

@@ -386,7 +386,10 @@ class Time(CliTest):
         )
         self.write("rows", "\n".join(lines) + "\n")
         early, late, folds = 0, 0, 0
-        methods = ["hsvm"], ["nhsvm"], ["level-svm"], ["flat-svm", "--decision", "scut"], ["hr-lr"]
+        methods = (
+            ["hsvm"], ["nhsvm"], ["level-svm"], ["level-svm", "--stack", "nhsvm,flat-lr"],
+            ["flat-svm", "--decision", "scut"], ["hr-lr"],
+        )  # fmt: skip
         for method in methods:
             for limit in (*range(8, 60, 4), *range(60, 400, 40)):
                 done = run_counted(

@@ -134,8 +134,14 @@ class Shards(CliTest):
         self.assert_fails(
             2,
             "method hsvm with these options cannot be trained in shards: its labels are trained "
-            "together. flat-svm, flat-lr and level-svm with multiclass ovr, and top-down-svm can",
+            "together. flat-svm, flat-lr and level-svm with multiclass ovr and no stack, and "
+            "top-down-svm can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
+        )
+        self.assert_fails(
+            2,
+            "method level-svm with these options cannot be trained in shards",
+            *("plan-shards", *LEVELS, "--stack", "nhsvm", "train", "work"),
         )
         self.assert_fails(
             2,

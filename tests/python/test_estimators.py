@@ -442,8 +442,22 @@ def test_level_weights_are_attributes_from_the_roots_down() -> None:
     ovr = LevelSVC(hierarchy=tree, multiclass="ovr").fit(X, y)
     assert ovr.level_is_joint_ is not None
     assert not ovr.level_is_joint_.any()
+    assert joint.stack_weights_.size == 0
     with pytest.raises(NotFittedError):
         _ = LevelSVC().level_weights_
+
+
+def test_a_stack_has_a_weight_for_each_of_its_methods() -> None:
+    X, y = np.eye(8, dtype=np.float32).repeat(6, axis=0), np.repeat(["a1", "a2", "b1", "b2"], 12)
+    tree = {"r": ["a", "b"], "a": ["a1", "a2"], "b": ["b1", "b2"]}
+    model = LevelSVC(hierarchy=tree, stack="nhsvm,flat-lr").fit(X, y)
+    assert model.stack_weights_.shape == (2,)
+    assert (model.stack_weights_ >= 0).all()
+    listed = [float(value) for value in dict(model.model_.facts)["stack weights"].split()]
+    assert np.allclose(model.stack_weights_, listed, rtol=1e-3)
+    assert (model.predict(X) == y).all()
+    with pytest.raises(ValueError, match="option stack is 'hsvm', but must be auto, none, or"):
+        LevelSVC(hierarchy=tree, stack="hsvm").fit(X, y)
 
 
 def test_more_folds_than_rows_are_refused() -> None:

@@ -421,6 +421,113 @@ TEST(PathWeights, with_names_sum_to_the_scores_of_leaves) {
   }
 }
 
+// Stacks ------------------------------------------------------------------------------------------
+
+/// Two further methods: one has scores of the leaves 3, 4 and 7, one of the nodes 1 and 7 only.
+const std::vector<std::vector<NodeId>> kStacked{{3, 4, 7}, {1, 7}};
+
+/// Their scores: `signal` of the method if the row is below the node, otherwise -signal, and noise.
+std::vector<WeightMatrix> further_scores(const Problem& problem, std::vector<double> signal) {
+  Random random(31);
+  std::vector<WeightMatrix> all;
+  for (std::size_t m = 0; m < kStacked.size(); ++m) {
+    std::vector<float> values;
+    for (const auto& set : problem.sets) {
+      for (const NodeId n : kStacked[m]) {
+        const double mean = signal[m] * (problem.is_above(n, set.front()) ? 1 : -1);
+        values.push_back(static_cast<float>(mean + random.normal()));
+      }
+    }
+    all.push_back(WeightMatrix::dense(static_cast<std::uint32_t>(problem.sets.size()),
+                                      static_cast<std::uint32_t>(kStacked[m].size()), values));
+  }
+  return all;
+}
+
+LevelNodes stacked_nodes(const Problem& problem) {
+  LevelNodes nodes = problem.level_nodes();
+  nodes.stacked = kStacked;
+  return nodes;
+}
+
+LevelWeights stacked_fit(const Problem& problem, std::span<const WeightMatrix> stacked,
+                         int threads = 1) {
+  const ScoredRows rows = rows_of(problem);
+  const LabelSets sets = sets_of(problem);
+  Executor executor(threads);
+  RunControl control;
+  HeldOutLevels levels(stacked_nodes(problem), sets, {});
+  levels.add(rows.X, rows.all, rows.classifiers, {}, executor, stacked);
+  return levels.fit(true, executor, control).levels;
+}
+
+/// The mean loss of single leaves and the ridge, by the weights over paths.
+double stacked_objective(const Problem& problem, const LevelWeights& levels,
+                         std::span<const WeightMatrix> stacked) {
+  const ScoredRows rows = rows_of(problem);
+  LevelWeights without_offsets = levels;
+  without_offsets.offsets.assign(levels.size(), 0.0);
+  const WeightMatrix U = path_weights(stacked_nodes(problem), rows.classifiers, {},
+                                      {without_offsets, {}, 0}, 0, stacked);
+  double sum = 0;
+  for (std::size_t i = 0; i < problem.sets.size(); ++i) {
+    double all = 0;
+    for (const NodeId leaf : problem.leaves) {
+      double f = 0;
+      for (const NodeId n : problem.above[leaf]) f += U.at(static_cast<FeatureId>(i), n);
+      for (std::size_t k = 0; k < problem.nodes.size(); ++k) {
+        if (problem.is_above(problem.nodes[k], leaf)) f += levels.offsets[problem.level_of[k]];
+      }
+      all += std::exp(f);
+      if (leaf == problem.sets[i].front()) sum -= f;
+    }
+    sum += std::log(all);
+  }
+  double squares = 0;
+  for (const auto* part : {&levels.factors, &levels.offsets, &levels.stacked}) {
+    for (const double each : *part) squares += each * each;
+  }
+  return sum / static_cast<double>(problem.sets.size()) + 0.5e-6 * squares;
+}
+
+TEST(LevelFit, a_stack_is_at_its_minimum_and_never_worse_than_without) {
+  const Problem problem = drawn(150, {0.5, 0.3, 1}, 1);
+  for (const std::vector<double>& signal :
+       {std::vector<double>{0.8, 0.4}, std::vector<double>{-1, 0.5}, std::vector<double>{-1, -1}}) {
+    const std::vector<WeightMatrix> stacked = further_scores(problem, signal);
+    const LevelWeights found = stacked_fit(problem, stacked);
+    ASSERT_EQ(found.stacked.size(), 2U);
+    for (std::size_t m = 0; m < 2; ++m) EXPECT_EQ(found.stacked[m] > 0, signal[m] > 0) << m;
+    const double least = stacked_objective(problem, found, stacked);
+    for (auto part : {&LevelWeights::factors, &LevelWeights::offsets, &LevelWeights::stacked}) {
+      for (std::size_t k = 0; k < (found.*part).size(); ++k) {
+        for (const double step : {1e-3, -1e-3, 0.1, -0.1}) {
+          LevelWeights other = found;
+          (other.*part)[k] += step;
+          if (part != &LevelWeights::offsets) (other.*part)[k] = std::max((other.*part)[k], 0.0);
+          EXPECT_GE(stacked_objective(problem, other, stacked), least - 1e-6);
+        }
+      }
+    }
+    LevelWeights without = fit(problem, true);
+    without.stacked = {0, 0};
+    EXPECT_LE(least, stacked_objective(problem, without, stacked) + 1e-8);
+  }
+}
+
+TEST(LevelFit, has_the_same_bits_with_a_stack_on_any_number_of_threads) {
+  const Problem problem = drawn(150, {0.5, 0.3, 1}, 1);
+  const std::vector<WeightMatrix> stacked = further_scores(problem, {0.8, 0.4});
+  EXPECT_EQ(stacked_fit(problem, stacked, 1), stacked_fit(problem, stacked, 4));
+}
+
+TEST(LevelFit, a_stack_of_which_nothing_agrees_weighs_nothing) {
+  const Problem problem = drawn(150, {-1, -1, -1}, 1);
+  const LevelWeights found = stacked_fit(problem, further_scores(problem, {-1, -1}));
+  EXPECT_EQ(found.factors, LevelWeights::uniform(3).factors);
+  EXPECT_THAT(found.stacked, ElementsAre(0, 0));
+}
+
 // Path weights ------------------------------------------------------------------------------------
 
 /// Without names.

@@ -306,6 +306,13 @@ TEST(Memory, level_svm) {
   check_rows("level-svm", kShapesWithSets, {loosely({})});
 }
 
+TEST(Memory, level_svm_with_a_stack) {
+  check_rows("level-svm", kShapes,
+             {loosely({{"stack", "nhsvm"}}), loosely({{"stack", "nhsvm,flat-lr"}})});
+  check_rows("level-svm", {kFewWideRows, kManyLabels}, {loosely({{"stack", "nhsvm"}})},
+             /*is_tree=*/false);
+}
+
 // Structured SVMs over paths and label sets -------------------------------------------------------
 
 TEST(Memory, hsvm) { check_rows("hsvm", kShapes, {loosely({})}); }

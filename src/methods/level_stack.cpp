@@ -1,0 +1,209 @@
+#include "methods/level_stack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "base/automatic_number.hpp"
+#include "data/column_use.hpp"
+#include "margrove/path_estimators.hpp"
+#include "methods/linear_training.hpp"
+#include "outputs/path/path_svm.hpp"
+#include "outputs/structured.hpp"
+
+namespace margrove {
+
+namespace detail {
+namespace {
+
+constexpr std::string_view kNone = "none";
+constexpr std::array<std::string_view, 2> kStacked{"nhsvm", "flat-lr"};
+
+}  // namespace
+
+Stack Stack::parse(std::string_view text) {
+  if (text == kAutomatic) return {};
+  Stack stack;
+  stack.methods.emplace();
+  if (text == kNone) return stack;
+  while (true) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    stack.methods->emplace_back(text.substr(0, end));
+    if (end == text.size()) break;
+    text.remove_prefix(end + 1);
+  }
+  stack.validate();
+  return stack;
+}
+
+std::string Stack::to_text() const {
+  if (!methods) return std::string(kAutomatic);
+  return methods->empty() ? std::string(kNone) : join(*methods, ",");
+}
+
+void Stack::validate() const {
+  if (!methods) return;
+  for (auto method = methods->begin(); method != methods->end(); ++method) {
+    require<InvalidOption>(
+        std::ranges::find(kStacked, *method) != kStacked.end() &&
+            std::find(methods->begin(), method, *method) == method,
+        "option stack is '", to_text(),
+        "', but must be auto, none, or some of nhsvm and flat-lr, each once, separated by commas");
+  }
+}
+
+}  // namespace detail
+
+NodeFit to_node_fit(OneVsRestFit fit) {
+  FitReport report = to_report(fit);
+  return {std::move(fit.weights), std::move(report)};
+}
+
+void add_to(FitReport& sum, const FitReport& problem) {
+  sum.primal += problem.primal;
+  sum.dual += problem.dual;
+  sum.passes = std::max(sum.passes, problem.passes);
+  sum.stop = std::max(sum.stop, problem.stop);
+  // NaN, not 0, where a problem has no objective because a limit ended it before.
+  sum.relative_gap = sum.primal == 0 ? 0.0 : (sum.primal - sum.dual) / sum.primal;
+  for (const std::string& warning : problem.warnings) {
+    if (std::ranges::find(sum.warnings, warning) == sum.warnings.end()) {
+      sum.warnings.push_back(warning);
+    }
+  }
+}
+
+namespace {
+
+StackedMethod stacked_nhsvm(const LevelSvmOptions& options, double C, const LeafSets& leaves,
+                            const CsrView& X, RunControl& control) {
+  const NhSvmOptions defaults{
+      .seed = options.seed, .tolerance = options.tolerance, .max_passes = options.max_passes};
+  const LabelGraph& graph = leaves.tree.graph;
+  std::vector<double> alpha = node_weights(graph, defaults.alpha, {}, &control).alpha;
+  StackedMethod method;
+  method.nodes.resize(graph.num_nodes());
+  std::iota(method.nodes.begin(), method.nodes.end(), NodeId{0});
+  const auto num_weighted = std::ranges::count_if(alpha, [](double a) { return a > 0; });
+  method.num_weights = static_cast<double>(num_used_columns(X)) * static_cast<double>(num_weighted);
+  const StructuredTraining solver = structured_training(defaults, C);
+  method.train = [alpha, solver](const LeafSets& of_plan, const CsrView& rows,
+                                 const LabelSets& sets, std::span<const double> row_weights,
+                                 Executor& executor, RunControl& share) -> NodeFit {
+    std::vector<NodeId> leaf_of_row;
+    for (std::size_t i = 0; i < sets.num_rows(); ++i) leaf_of_row.push_back(sets[i].front());
+    PathSvmResult found =
+        train_path_svm(rows, leaf_of_row, of_plan.tree.graph, alpha, {TaskLoss::normalized, {}},
+                       solver, executor, share, row_weights);
+    return {std::move(found.weights), to_report(found.fit)};
+  };
+  method.memory = [alpha, solver](const LeafSets& of_plan, const CsrView& rows, int num_threads) {
+    return path_svm_memory(rows, of_plan.tree.graph, alpha, false, solver, {}, num_threads);
+  };
+  return method;
+}
+
+/// The leaves of rows as positions among the candidates.
+LabelSets among_candidates(const LeafSets& leaves, const LabelSets& sets) {
+  std::vector<LabelId> position(leaves.tree.graph.num_nodes(), 0);
+  for (LabelId k = 0; k < leaves.candidates.size(); ++k) position[leaves.candidates[k]] = k;
+  LabelSets found;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    found.append(std::span(&position[sets[i].front()], 1));
+  }
+  return found;
+}
+
+StackedMethod stacked_flat_lr(const LevelSvmOptions& options, double C, const LeafSets& leaves,
+                              const CsrView& X, RunControl& /*control*/) {
+  const OneVsRestOptions solver{.loss = PointLossKind::logistic,
+                                .C = C,
+                                .tolerance = options.tolerance,
+                                .max_passes = options.max_passes,
+                                .seed = options.seed};
+  StackedMethod method;
+  method.nodes = leaves.candidates;
+  method.num_weights =
+      static_cast<double>(num_used_columns(X)) * static_cast<double>(leaves.candidates.size());
+  method.train = [solver](const LeafSets& of_plan, const CsrView& rows, const LabelSets& sets,
+                          std::span<const double> row_weights, Executor& executor,
+                          RunControl& share) {
+    OneVsRestExtras extras;
+    extras.row_weights = row_weights;
+    return to_node_fit(train_one_vs_rest(rows, among_candidates(of_plan, sets),
+                                         static_cast<std::uint32_t>(of_plan.candidates.size()),
+                                         solver, executor, share, extras));
+  };
+  method.memory = [solver](const LeafSets& of_plan, const CsrView& rows, int num_threads) {
+    return one_vs_rest_memory(rows, among_candidates(of_plan, of_plan.sets),
+                              static_cast<std::uint32_t>(of_plan.candidates.size()), solver,
+                              num_threads);
+  };
+  return method;
+}
+
+/// A method that can be stacked.
+struct Kind {
+  std::string_view name;
+  LossWeightRule loss_weight;
+  StackedMethod (*make)(const LevelSvmOptions& options, double C, const LeafSets& leaves,
+                        const CsrView& X, RunControl& control);
+};
+constexpr std::array kKinds{Kind{"nhsvm", kPathHingeWeight, stacked_nhsvm},
+                            Kind{"flat-lr", kLogisticWeight, stacked_flat_lr}};
+
+/// Weights that are fitted on fewer rows may be chance.
+constexpr std::size_t kLeastRows = 1000;
+
+/// Whether a stack is the default: on dense rows with more rows than columns, linear classifiers
+/// underfit, and differ.
+bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, const CsrView& X) {
+  if (options.multiclass == MulticlassKind::ovr || options.intercept_penalty == 0) return false;
+  if (!leaves.sets.single_label() || X.num_rows() < kLeastRows) return false;
+  if (X.num_columns() >= X.num_rows()) return false;
+  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
+  return static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+}  // namespace
+
+void require_stack(const LevelSvmOptions& options) {
+  if (!options.stack.methods || options.stack.methods->empty()) return;
+  const std::string given = options.stack.to_text();
+  require<InvalidOption>(!options.match_names.value.value_or(false), "option stack is ", given,
+                         ", but match_names is given, too");
+  require<InvalidOption>(options.intercept_penalty > 0, "option stack is ", given,
+                         ", but intercept_penalty is 0, and stacked methods have no free "
+                         "intercepts");
+}
+
+std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
+                                       const LeafSets& leaves, const CsrView& X) {
+  if (!options.stack.methods) {
+    if (has_names || !stacks_by_default(options, leaves, X)) return {};
+    return {"nhsvm", "flat-lr"};
+  }
+  require<InvalidOption>(options.stack.methods->empty() || leaves.sets.single_label(),
+                         "option stack is ", options.stack.to_text(),
+                         ", which is for rows with one label, but some rows have several");
+  return *options.stack.methods;
+}
+
+std::vector<StackedMethod> stacked_methods(const std::vector<std::string>& names,
+                                           const LevelSvmOptions& options, const TrainingSet& data,
+                                           const LeafSets& leaves, const CsrView& X,
+                                           RunControl& control) {
+  std::vector<StackedMethod> methods;
+  if (names.empty()) return methods;
+  const double ratio =
+      loss_weight(options) / automatic_loss_weight(data, weight_of_hinge(options.loss));
+  for (const std::string& name : names) {
+    const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
+    const double C = automatic_loss_weight(data, kind->loss_weight) * ratio;
+    methods.push_back(kind->make(options, C, leaves, X, control));
+  }
+  return methods;
+}
+
+}  // namespace margrove
