@@ -34,6 +34,10 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "hsvm": lambda tree: margrove.HSVC(hierarchy=tree),
     "hr-lr": lambda tree: margrove.HRLogisticRegression(hierarchy=tree),
     "flat-lr": lambda _: margrove.FlatLogisticRegression(),
+    "flat-lr softmax": lambda _: margrove.FlatLogisticRegression(multiclass="softmax"),
+    "hr-lr softmax": lambda tree: margrove.HRLogisticRegression(
+        hierarchy=tree, multiclass="softmax"
+    ),
     "crammer-singer": lambda _: margrove.FlatSVC(multiclass="crammer-singer"),
 }
 
