@@ -364,6 +364,7 @@ std::vector<std::string> TrainingArguments::input_paths() {
 std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   OptionValues values = method_options();
   values.insert(values.end(), more.begin(), more.end());
+  require_kernel_features(*method_, has_kernel_model(), "kernel_model");
   auto run = method_->start();
   set_options(run->options(), values);
   if (reads_examples(*run)) {

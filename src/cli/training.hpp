@@ -52,6 +52,7 @@ class DataArguments {
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if one of
   /// named() is given.
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
+  bool has_kernel_model() { return !kernel_model_options_.parse().kernel_model.empty(); }
 
  private:
   bool has_vector_file() const { return !views_.vector_file().empty(); }
