@@ -65,8 +65,8 @@ class VectorFiles(CliTest):
         self.run_program(*TRAIN, *options, model)
         return self.read(model)
 
-    def fit_texts(self, *options: str) -> None:
-        self.fit("--text", "--vector-file", "train.npy", *options, "train.txt")
+    def fit_texts(self, *options: str, model: str = "model") -> None:
+        self.fit("--text", "--vector-file", "train.npy", *options, "train.txt", model=model)
 
     def fit_records(self, *options: str) -> bytes:
         return self.fit(*COLUMNS, "--vector-file", "train.npy", *options, "train.csv")
@@ -205,6 +205,22 @@ class Meaning(VectorFiles):
         finally:
             server.process.terminate()
             server.process.communicate()
+    def test_compare_takes_them_for_two_models(self) -> None:
+        self.fit_texts(model="flat")
+        self.write("tree", "thing lamp\nthing sofa\nthing shoe\n")
+        self.run_program("train", "--method", "nhsvm", "--quiet", "--hierarchy", "tree", "--text",
+                         "--vector-file", "train.npy", "train.txt", "model")  # fmt: skip
+        compare = ["compare", "--flat", "test.txt", "model", "flat"]
+        out, _ = self.run_program(*compare, "--vector-file", "test.npy", "--json")
+        beside = ["test.txt", "--vector-file", "test.npy", "--metrics", "micro_f1", "--json"]
+        for model, name in (("model", "with_hierarchy"), ("flat", "flat")):
+            value = json.loads(self.answers(*beside, verb="evaluate", model=model))["micro_f1"]
+            self.assertEqual(json.loads(out)[name]["micro_f1"], value)
+        self.assert_fails(3, "test.txt: the model takes vectors of a file, --vector-file FILE.npy",
+                          *compare)  # fmt: skip
+        plain = [*compare[:1], "test.txt", "model", "flat", "--vector-file", "test.npy"]
+        self.run_program(*plain, code=2)
+
         self.assertEqual(status, 200, answer)
         self.assertEqual([row["labels"] for row in answer["predictions"]], [[y] for y in expected])
 
