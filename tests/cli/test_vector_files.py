@@ -100,7 +100,8 @@ class Meaning(VectorFiles):
                 beside = ["test.txt", "--vector-file", "test.npy"]
                 self.assertEqual(self.answers(*beside), expected)
                 self.assertEqual(self.answers("test.jsonl"), expected)
-                self.assertEqual(self.answers("test.jsonl", "--vector-file", "test.npy"), expected)
+                again = self.answers("test.jsonl", *beside[1:], model="lists")
+                self.assertEqual(again, expected)  # the array replaces the column
                 self.assertEqual(
                     self.answers(*beside, verb="evaluate"),
                     self.answers("test.jsonl", verb="evaluate", model="lists"),
@@ -112,6 +113,16 @@ class Meaning(VectorFiles):
         self.assertIn("vector of vectors = ", told)
         self.run_program("report", "model", *beside, "--output", "page.html", "--quiet")
         self.assertIn(b"vector of vectors", self.read("page.html"))
+
+    def test_of_texts_are_texts_whatever_they_begin_with(self) -> None:
+        self.fit_texts()
+        expected = self.answers("test.txt", "--vector-file", "test.npy")
+        lines = self.read("test.txt").decode()
+        self.write("braces.txt", "".join(f"{{{line}" for line in lines.splitlines(keepends=True)))
+        self.assertEqual(self.answers("braces.txt", "--vector-file", "test.npy"), expected)
+        self.assert_fails(3, "the line has no tab, but must be label[,label]<TAB>text; the line is "
+                          "JSON", "predict", "model", "test.jsonl", "--vector-file",
+                          "test.npy")  # fmt: skip
 
     def test_of_the_format_of_annif_is_that_of_texts(self) -> None:
         self.fit_texts()
@@ -194,17 +205,6 @@ class Meaning(VectorFiles):
                              verb="evaluate")  # fmt: skip
         self.assertEqual(again, alone)
 
-    def test_serve_takes_the_text_and_the_list(self) -> None:
-        self.fit_texts()
-        expected = self.answers("test.jsonl", verb="predict").split()
-        server = Server("model", cwd=self.directory.name)
-        try:
-            rows = [json.loads(line) for line in self.read("test.jsonl").splitlines()]
-            rows = [{"text": row["text"], "vectors": row["vectors"]} for row in rows]
-            status, answer = server.ask("POST", "/predict", {"rows": rows})
-        finally:
-            server.process.terminate()
-            server.process.communicate()
     def test_compare_takes_them_for_two_models(self) -> None:
         self.fit_texts(model="flat")
         self.write("tree", "thing lamp\nthing sofa\nthing shoe\n")
@@ -221,6 +221,17 @@ class Meaning(VectorFiles):
         plain = [*compare[:1], "test.txt", "model", "flat", "--vector-file", "test.npy"]
         self.run_program(*plain, code=2)
 
+    def test_serve_takes_the_text_and_the_list(self) -> None:
+        self.fit_texts()
+        expected = self.answers("test.jsonl", verb="predict").split()
+        server = Server("model", cwd=self.directory.name)
+        try:
+            rows = [json.loads(line) for line in self.read("test.jsonl").splitlines()]
+            rows = [{"text": row["text"], "vectors": row["vectors"]} for row in rows]
+            status, answer = server.ask("POST", "/predict", {"rows": rows})
+        finally:
+            server.process.terminate()
+            server.process.communicate()
         self.assertEqual(status, 200, answer)
         self.assertEqual([row["labels"] for row in answer["predictions"]], [[y] for y in expected])
 
