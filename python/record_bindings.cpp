@@ -14,6 +14,7 @@
 #include "data/column_patterns.hpp"
 #include "data/path_ids.hpp"
 #include "data/text_views.hpp"
+#include "methods/prepared_rows.hpp"
 #include "methods/training.hpp"
 #include "model/process_encoder.hpp"
 
@@ -34,6 +35,17 @@ nb::tuple fit_and_apply(const Records& records, const Selection& selection,
   }();
   nb::object X = to_python(both.X);
   return nb::make_tuple(std::move(both.fitted), std::move(X));
+}
+
+/// Those of a kernel model with this name, for the labels of the selection.
+nb::tuple of_kernel_model(const ModelParts& model, const std::string& name, const Records& records,
+                          const Selection& selection) {
+  RecordFeatures features = record_features_of(model, name, selection_of(selection), "X");
+  const CsrMatrix X = [&] {
+    const nb::gil_scoped_release released;
+    return preprocess_columns(model, records.rows());
+  }();
+  return nb::make_tuple(std::move(features), to_python(X));
 }
 
 /// The columns of text, numbers, categories and vectors, which may be patterns, of those of X.
@@ -109,6 +121,8 @@ void bind_records(nb::module_& m) {
   nb::class_<RecordFeatures>(m, "FittedRecords")
       .def_static("fit_and_apply", &fit_and_apply, "records"_a, "selection"_a, "text_options"_a,
                   "stop_words"_a)
+      .def_static("of_kernel_model", &of_kernel_model, "model"_a, "name"_a, "records"_a,
+                  "selection"_a)
       .def_prop_ro("num_rows_without_terms",
                    [](const RecordFeatures& fitted) { return fitted.text.num_rows_without_terms; });
   m.def("expand_columns", &expand, "selection"_a, "columns"_a);

@@ -133,12 +133,6 @@ KernelRows kernel_rows_of(const TrainingInput& input, const Method& method,
   });
 }
 
-/// Of the rows of the input; null where they are no records.
-const RecordFeatures* records_of(const TrainingInput& input) {
-  if (input.kernel_model == nullptr) return input.records;
-  return input.kernel_model->records ? &*input.kernel_model->records : nullptr;
-}
-
 /// What makes the terms of the rows of the input; null where they have no texts.
 const Preprocessing* texts_of(const TrainingInput& input) {
   if (const ModelParts* model = input.kernel_model) {
@@ -197,7 +191,7 @@ void with_training_set(const TrainingInput& input, int threads, RunControl& cont
   if (kernel_rows.features) view = kernel_rows.X;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
   data.columns_are_scaled = centres_columns(preprocessing);
-  data.records = records_of(input);
+  data.records = input.records;
   data.label_names = rows.names;
   data.other_names = rows.other_names;
   data.texts = texts_of(input);

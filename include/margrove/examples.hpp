@@ -35,6 +35,7 @@ struct RecordSelection {
   std::vector<std::string> path_levels = {};  // one field per level, from the root down
   std::string path = {};                      // one field, levels between separators
   std::string separator = " > ";              // also joins the names of a path to its id
+  bool of_texts = false;  // the rows are whole texts, which with a vector count as records
 
   bool has_features() const {
     return !text.empty() || !numeric.empty() || !categorical.empty() || !vectors.empty();

@@ -19,22 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
 from margrove._coefficients import Linear
-from margrove._columns import Selection, names_array, parameters_of
 from margrove._explained import Explained
 from margrove._label_names import names_to_match, with_unseen
-from margrove._labels import (
-    SEPARATOR,
-    Form,
-    PathForm,
-    are_path_ids,
-    array_of,
-    classes_of_names,
-    is_missing,
-    name_of_path_id,
-    rows_with_labels,
-    write_targets,
-)
-from margrove._options import option_text, option_value
+from margrove._labels import PathForm, array_of, is_missing, rows_with_labels, write_targets
+from margrove._loaded import estimator_of
+from margrove._options import option_text
 from margrove._probabilities import Probabilistic
 from margrove._progress import Keeping, Progress, keeping
 from margrove._rows import Rows
@@ -446,53 +435,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 f"{source}: its method is {model.method}, but must be one that "
                 f"{cls.__name__} can load"
             )
-        defaults = made._defaults()
-        estimator = made(
-            **{
-                name: option_value(model.options[name.rstrip("_")], default)
-                for name, default in defaults.items()
-                if name.rstrip("_") in model.options  # older files may lack some
-            }
-        )
-        selection = None if model.record_selection is None else Selection(*model.record_selection)
-        separator = SEPARATOR if selection is None else selection.separator
-        if selection is not None:
-            estimator.set_params(**parameters_of(selection), vector_share=model.vector_share)
-        if model.kernel_features is not None:
-            choice, gamma = model.kernel_features
-            estimator.set_params(kernel_features=choice, kernel_gamma=gamma)
-        if model.has_learned_kernel:
-            estimator.set_params(kernel_model=source)
-        nodes = classes_of_names(model.labels)
-        hierarchy = None
-        if model.has_hierarchy:
-            plain = nodes.tolist()
-            edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
-            alternatives = tuple((other, plain[n]) for other, n in model.alternatives)
-            hierarchy = Hierarchy(tuple(plain), edges, alternatives)
-            estimator.hierarchy = hierarchy
-            estimator._has_path_ids = are_path_ids(edges, separator)
-        if model.is_of_files:
-            estimator._adopt(model, "sentences", nodes, None)
-            estimator._loaded()
-            return estimator
-        several = not model.gives_one_label
-        form: Form = "sets" if several else "single"
-        path_form = None
-        if estimator._has_path_ids and not several:
-            form = "paths"
-            names = {node: name_of_path_id(node, separator) for node in model.labels}
-            is_text = selection is not None and selection.path != ""
-            path_form = PathForm(list, None, names, separator if is_text else None)
-        answers = model.answerable if "unseen_score" in model.report else model.training_rows
-        classes = nodes[answers > 0]
-        estimator._adopt(model, form, classes, hierarchy, path_form)
-        estimator._loaded()
-        estimator.n_features_in_ = model.num_features
-        if selection is not None:
-            estimator.feature_names_in_ = names_array(selection)
-            estimator.n_features_in_ = len(estimator.feature_names_in_)
-        return estimator
+        return estimator_of(made, model, source)
 
 
 def load(path: str | os.PathLike[str]) -> Classifier:

@@ -206,6 +206,27 @@ def record_rows(
     if text_features is not None and not selection.text:
         raise ValueError("text_features is given, but text names no column")
     options = _with_share(options, selection, vector_share)
+    selection = _of_frame(selection, X, label)
+    records = records_of(X, *selection.features)
+    if selection.text:
+        options = choose(lambda: _core.Rows(records, selection), options)
+    features, numbers = _core.FittedRecords.fit_and_apply(records, selection, *options)
+    warn_of_empty(features.num_rows_without_terms, stacklevel=4)
+    return RecordRows(*options, records, selection, features), numbers
+
+
+def record_rows_for_kernel(
+    X: Any, selection: Selection, label: Any, model: _core.Model, name: str
+) -> tuple[RecordRows, Csr]:
+    """As record_rows(), with the features of a kernel model, which must have the same columns."""
+    selection = _of_frame(selection, X, label)
+    records = records_of(X, *selection.features)
+    features, numbers = _core.FittedRecords.of_kernel_model(model, name, records, selection)
+    return RecordRows([], [], records, selection, features), numbers
+
+
+def _of_frame(selection: Selection, X: Any, label: Any) -> Selection:
+    """The selection with the name of y, and with columns of X in place of patterns."""
     if not selection.path_columns and isinstance(label, str):
         selection = selection._replace(label=label)
     names = columns_of(X)
@@ -215,12 +236,7 @@ def record_rows(
         selection = selection._replace(
             text=text, numeric=numeric, categorical=categorical, vectors=vectors
         )
-    records = records_of(X, *selection.features)
-    if selection.text:
-        options = choose(lambda: _core.Rows(records, selection), options)
-    features, numbers = _core.FittedRecords.fit_and_apply(records, selection, *options)
-    warn_of_empty(features.num_rows_without_terms, stacklevel=4)
-    return RecordRows(*options, records, selection, features), numbers
+    return selection
 
 
 def paths_in(X: Any, selection: Selection, *, by_name: bool) -> Targets:

@@ -51,6 +51,10 @@ class FittedRecords:
         text_options: Sequence[tuple[str, str]],
         stop_words: Sequence[str],
     ) -> tuple[FittedRecords, Csr]: ...
+    @staticmethod
+    def of_kernel_model(
+        model: Model, name: str, records: Records, selection: _Selection
+    ) -> tuple[FittedRecords, Csr]: ...
     @property
     def num_rows_without_terms(self) -> int: ...
 

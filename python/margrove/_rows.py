@@ -23,6 +23,7 @@ from margrove._columns import (
     names_array,
     paths_in,
     record_rows,
+    record_rows_for_kernel,
     selection_of,
     targets_of_texts,
     text_rows,
@@ -106,14 +107,23 @@ class Rows:
         self, X: Any, y: Any, model: _core.Model, name: str
     ) -> tuple[Targets, Any]:
         """The labels, and X in the preprocessing of the model, whose kernel takes it."""
-        if self._selection() is not None or model.record_selection is not None:
-            raise ValueError(
-                f"kernel_model {name}: columns of frames, which text, numeric, categorical, "
-                "vector_columns and path name, are for learned kernels of the program only"
+        for option in ("text_features", "vector_share"):
+            if getattr(self, option) is not None:
+                raise ValueError(
+                    f"{option} is given, but rows get the preprocessing of kernel_model {name}"
+                )
+        selection = self._selection()
+        if selection is not None:
+            targets = self._targets_beside(X, y, selection)
+            label = getattr(y, "name", None)
+            return self._adopt_columns(
+                X, y, targets, *record_rows_for_kernel(X, selection, label, model, name)
             )
-        if self.text_features is not None:
+        if model.record_selection is not None:
+            taken = ", ".join(chain(*Selection(*model.record_selection).features))
             raise ValueError(
-                f"text_features is given, but rows get the preprocessing of kernel_model {name}"
+                f"kernel_model {name} takes the columns {taken}, which text, numeric, "
+                "categorical and vector_columns must name"
             )
         self._require_labels(y)
         targets = self._targets(y)
@@ -152,24 +162,33 @@ class Rows:
                 "is None."
             )
 
-    def _check_columns(
-        self, X: Any, y: Any, selection: Selection, sample_weight: Any
-    ) -> tuple[Targets, Any]:
+    def _targets_beside(self, X: Any, y: Any, selection: Selection) -> Targets:
+        """The labels: y, or the paths in columns of X."""
         if selection.path_columns and y is not None:
             raise ValueError(
                 "path names columns of X with the labels, but y is given, too; fit(X) takes the "
                 "paths, path=None takes y"
             )
         if selection.path_columns:
-            targets = paths_in(X, selection, by_name=self._names_nodes())
-        else:
-            self._require_labels(y)
-            targets = self._targets(y)
+            return paths_in(X, selection, by_name=self._names_nodes())
+        self._require_labels(y)
+        return self._targets(y)
+
+    def _check_columns(
+        self, X: Any, y: Any, selection: Selection, sample_weight: Any
+    ) -> tuple[Targets, Any]:
+        targets = self._targets_beside(X, y, selection)
         choose = TermSearch(self, targets, sample_weight)
         label = getattr(y, "name", None)
         rows, numbers = record_rows(
             X, selection, self.text_features, self.vector_share, label, choose
         )
+        return self._adopt_columns(X, y, targets, rows, numbers)
+
+    def _adopt_columns(
+        self, X: Any, y: Any, targets: Targets, rows: RecordRows, numbers: Csr
+    ) -> tuple[Targets, Any]:
+        """The labels, and the numbers that were made of columns of X."""
         if num_rows_of(X) != targets.num_rows:
             check_consistent_length(np.empty(num_rows_of(X)), y)
         self._source_rows = rows

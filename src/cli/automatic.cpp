@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.hpp"
 #include "cli/training.hpp"
+#include "cli/training_reports.hpp"
 #include "cli/verbs.hpp"
 #include "eval/automatic_choice.hpp"
 

@@ -15,7 +15,6 @@
 #include "data/prediction_reader.hpp"
 #include "eval/evaluated_rows.hpp"
 #include "eval/hierarchy_gain.hpp"
-#include "io/model_file.hpp"
 #include "margrove/significance.hpp"
 #include "methods/model_rows.hpp"
 #include "model/method.hpp"
@@ -129,6 +128,10 @@ class Compare final : public Command {
         ->type_name("INT")
         ->check(number_from(0))
         ->needs(flat);
+    app.add_option("--vector-file", vector_file_,
+                   "with --flat, for models that were trained with one: vectors of the rows")
+        ->type_name("FILE")
+        ->needs(flat);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     app.footer(
         "Two-sided paired tests: the sign test over the decisions (row, label) on which A and B\n"
@@ -199,15 +202,16 @@ class Compare final : public Command {
   }
 
   int compare_with_flat() const {
-    const ModelParts with = load_model(first_path_), flat = load_model(second_path_);
+    ModelArguments models;
+    models.threads = threads_;
+    const ModelParts with = models.load(first_path_), flat = models.load(second_path_);
     require(uses_hierarchy(with), first_path_, ": the model is of method ", with.method,
             ", but must be one that uses a hierarchy");
     require(!uses_hierarchy(flat), second_path_, ": the model is of method ", flat.method,
             ", which uses a hierarchy, but must be a flat one");
     require(with.views.empty() && flat.views.empty(),
             "compare: the models must take rows of one view");
-    const RowKind kind = row_kind(with);
-    require(kind == row_kind(flat), second_path_,
+    require(row_kind(with) == row_kind(flat), second_path_,
             ": the model must take rows of the same kind, texts or numbers, as ", first_path_);
     require(!with.records || with.records->selection == flat.records->selection, second_path_,
             ": the model must take the same columns as ", first_path_);
@@ -217,7 +221,9 @@ class Compare final : public Command {
           "that and not from the hierarchy",
           fmt::join(found, ", ")));
     }
-    const Examples raw = read_rows(truth_path_, kind, file_options(with));
+    const Examples raw = read_rows_of_model(
+        with, {.rows = truth_path_, .views = {}, .vectors = vector_file_, .labels_optional = false},
+        nullptr);
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
     const CsrMatrix X = preprocess(flat, raw, nullptr, executor);
@@ -268,7 +274,7 @@ class Compare final : public Command {
     }
   }
 
-  std::string truth_path_, first_path_, second_path_;
+  std::string truth_path_, first_path_, second_path_, vector_file_;
   RecordArguments records_;
   bool text_ = false, flat_ = false;
   int threads_ = 0;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "cli/training_reports.hpp"
+
 namespace margrove::cli {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.hpp"
 #include "cli/ray_engine.hpp"
+#include "cli/training_reports.hpp"
 #include "cli/verbs.hpp"
 
 namespace margrove::cli {

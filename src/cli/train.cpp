@@ -9,6 +9,7 @@
 #include "cli/options_reference.hpp"
 #include "cli/ray_engine.hpp"
 #include "cli/training.hpp"
+#include "cli/training_reports.hpp"
 #include "cli/verbs.hpp"
 #include "eval/held_out.hpp"
 #include "io/model_file.hpp"

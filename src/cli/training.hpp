@@ -52,6 +52,7 @@ class DataArguments {
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if one of
   /// named() is given.
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
+  bool has_kernel_model() { return !kernel_model_options_.parse().kernel_model.empty(); }
 
  private:
   bool has_vector_file() const { return !views_.vector_file().empty(); }
@@ -118,26 +119,5 @@ class TrainingArguments : public DataArguments {
   GivenOptions method_options_;
   BoundOptions<RunOptions> run_;
 };
-
-/// Prints and checks the estimate of memory, trains, and prints the warnings. After a time limit or
-/// an interruption it returns the model so far. Throws OutOfTimeLimit and Interrupted.
-ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                              const TrainingSet& data, const Preprocessing& preprocessing,
-                              Executor& executor, CommandControl& control);
-
-/// The plan of a training, whose memory is printed and checked.
-Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                       const TrainingSet& data, const Preprocessing& preprocessing,
-                       Executor& executor, CommandControl& control);
-
-/// Prints a warning. Throws it as InvalidInput if the run is strict.
-void warn_or_refuse(const std::string& message, bool is_strict);
-/// Prints the warnings of the training. Throws InvalidInput for the first one if the run is strict.
-void print_warnings(const ModelParts& model, const RunOptions& run);
-
-/// Writes the model to its file and a summary to stdout, with a hint where the file is large and
-/// can be compressed. `earlier`: seconds of the command before the training of this model.
-void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
-                    double earlier = 0);
 
 }  // namespace margrove::cli

@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.hpp"
 #include "cli/training.hpp"
+#include "cli/training_reports.hpp"
 #include "cli/verbs.hpp"
 #include "eval/example_tuning.hpp"
 #include "eval/tuning.hpp"

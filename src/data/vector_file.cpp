@@ -15,6 +15,7 @@ namespace {
 void select_texts(Examples& rows) {
   rows.kind = RowKind::records;
   rows.selection.text = {std::string(kTextColumn)};
+  rows.selection.of_texts = true;
   rows.fields.documents = std::exchange(rows.documents, {});
 }
 

@@ -9,17 +9,14 @@ bool may_take_vector_file(const ModelParts& model) {
   return model.records && takes_vector_file(model.records->selection);
 }
 
-/// Rows for a model that takes vectors of a file. The model does not say whether those of training
-/// had columns: texts without a column of labels were lines of text.
+/// Rows for a model that takes vectors of a file: texts if those of training were.
 Examples read_beside_vectors(const ModelParts& model, const std::string& path, ReadOptions options,
                              RunControl* control) {
   RecordSelection columns = model.records->selection;
   columns.vectors.clear();
   options.selection = &columns;
   options.may_need_vector_file = false;
-  const bool are_texts = columns == RecordSelection{.text = {std::string(kTextColumn)}} &&
-                         !row_format_of(row_formats(), path, row_kind(model)).holds_lists;
-  return read_rows(path, row_kind(!are_texts, are_texts), options, control);
+  return read_rows(path, row_kind(!columns.of_texts, columns.of_texts), options, control);
 }
 
 }  // namespace

@@ -77,6 +77,30 @@ auto naming(const std::string& source, const Fit& fit) {
   }
 }
 
+std::string columns_of(const RecordSelection& selection) {
+  std::string names;
+  for (const auto* part :
+       {&selection.text, &selection.numeric, &selection.categorical, &selection.vectors}) {
+    for (const std::string& name : *part) names += concat(names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+/// `given`: the columns of the rows; null where they are not known. `the_model`: what messages call
+/// it.
+void require_kind(const ModelParts& model, RowKind kind, const RecordSelection* given,
+                  const std::string& source, const std::string& the_model = "the model") {
+  const RowKind taken = row_kind(model);
+  require(taken == kind, source, source.empty() ? "" : ": ", "the rows are ", info_of(kind).name,
+          ", but ", the_model, " takes ", info_of(taken).name);
+  if (given == nullptr || !model.records) return;
+  const RecordSelection& own = model.records->selection;
+  require(given->text == own.text && given->numeric == own.numeric &&
+              given->categorical == own.categorical && given->vectors == own.vectors,
+          source, source.empty() ? "" : ": ", "the rows have the columns ", columns_of(*given),
+          ", but ", the_model, " takes ", columns_of(own));
+}
+
 /// The kernel that the model has learned, or that its kernel features have. Throws InvalidInput.
 LearnedKernel learned_kernel(const ModelParts& model, const std::string& name) {
   if (model.kernel_features && model.kernel_features->learned) {
@@ -133,16 +157,26 @@ void require_kernel_model(const PreprocessingOptions& options) {
   naming(name, [&] { kernel.require_values_of_any_rows(); });
 }
 
-void require_kernel_features(const Method& method, bool are_given) {
-  require<InvalidOption>(!are_given || method.kernel_features,
-                         "option kernel_features is given, but method ", method.name,
-                         " takes none; they are for methods that are linear in the columns, such "
-                         "as flat-svm");
+void require_kernel_features(const Method& method, bool are_given, std::string_view option) {
+  require<InvalidOption>(!are_given || method.kernel_features, "option ", option,
+                         " is given, but method ", method.name,
+                         " takes none; kernel features, also those of a kernel_model, are for "
+                         "methods that are linear in the columns, such as flat-svm");
+}
+
+RecordFeatures record_features_of(const ModelParts& kernel_model, const std::string& name,
+                                  RecordSelection selection, const std::string& source) {
+  require_kind(kernel_model, RowKind::records, &selection, source, concat("kernel_model ", name));
+  RecordFeatures features = kernel_model.records.value();
+  features.selection = std::move(selection);  // with its own labels
+  features.text.num_rows_without_terms = 0;
+  return features;
 }
 
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options) {
   require_kernel_features(method, !options.kernel_features.is_none());
+  require_kernel_features(method, options.kernel_model != nullptr, "kernel_model");
   if (table.has("seed")) {
     options.seed = static_cast<std::uint64_t>(detail::parse_integer("seed", table.get("seed")));
   }
@@ -180,35 +214,11 @@ Preprocessing fit_to_numbers(const CsrView& X, const PreprocessingOptions& optio
   return fit_columns(X, options.scale, row_weights, is_numeric, control);
 }
 
-std::string columns_of(const RecordSelection& selection) {
-  std::string names;
-  for (const auto* part :
-       {&selection.text, &selection.numeric, &selection.categorical, &selection.vectors}) {
-    for (const std::string& name : *part) names += concat(names.empty() ? "" : ", ", name);
-  }
-  return names;
-}
-
-/// `the_model`: what messages call it.
-void require_kind(const ModelParts& model, const Rows& rows, const std::string& source,
-                  const std::string& the_model = "the model") {
-  const RowKind taken = row_kind(model);
-  require(taken == rows.kind(), source, source.empty() ? "" : ": ", "the rows are ",
-          info_of(rows.kind()).name, ", but ", the_model, " takes ", info_of(taken).name);
-  const RecordSelection* given = rows.selection();
-  if (given == nullptr || !model.records) return;
-  const RecordSelection& own = model.records->selection;
-  require(given->text == own.text && given->numeric == own.numeric &&
-              given->categorical == own.categorical && given->vectors == own.vectors,
-          source, source.empty() ? "" : ": ", "the rows have the columns ", columns_of(*given),
-          ", but ", the_model, " takes ", columns_of(own));
-}
-
 }  // namespace
 
 CsrMatrix preprocess_columns(const ModelParts& model, const Rows& rows, const std::string& source,
                              RunControl* control) {
-  require_kind(model, rows, source);
+  require_kind(model, rows.kind(), rows.selection(), source);
   return prepared_in_time(source, control, [&] {
     return info_of(rows.kind())
         .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
@@ -226,7 +236,7 @@ CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::strin
 FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor) {
   const bool keeps_rows = model.preprocessing.keeps_rows() && !model.kernel_features;
   if (info_of(rows.kind()).are_matrix && keeps_rows) {
-    require_kind(model, rows, {});
+    require_kind(model, rows.kind(), rows.selection(), {});
     view_ = rows.numbers();
   } else {
     own_ = preprocess(model, rows, {}, nullptr, executor);
@@ -376,7 +386,12 @@ void apply_that_of_kernel_model(Examples& raw, const PreprocessingOptions& optio
                                 RunControl* control, PreparedRows& prepared) {
   const ModelParts& model = *options.kernel_model;
   const std::string the_model = concat("kernel_model ", options.kernel_model_name);
-  require_kind(model, Rows(raw), raw.source, the_model);
+  if (info_of(raw.kind).fit != nullptr) {
+    prepared.records =
+        record_features_of(model, options.kernel_model_name, raw.selection, raw.source);
+  } else {
+    require_kind(model, raw.kind, nullptr, raw.source, the_model);
+  }
   require(raw.views.empty() || raw.views == model.views, raw.source,
           ": the rows have other views than those of ", the_model);
   // Of wide rows the model knows the last column in use only.
@@ -384,10 +399,8 @@ void apply_that_of_kernel_model(Examples& raw, const PreprocessingOptions& optio
               raw.X.num_columns() <= model.num_raw_features(),
           raw.source, ": the rows have ", raw.X.num_columns(), " columns, but ", the_model,
           " takes ", model.num_raw_features());
-  prepared.records = model.records;
-  if (prepared.records) prepared.records->selection = raw.selection;  // with its own labels
   prepared.preprocessing = model.preprocessing;
-  (prepared.records ? prepared.records->text : prepared.preprocessing).num_rows_without_terms = 0;
+  prepared.preprocessing.num_rows_without_terms = 0;
   const bool keeps_rows = info_of(raw.kind).are_matrix && model.preprocessing.keeps_rows();
   prepared.X =
       keeps_rows ? std::move(raw.X) : preprocess_columns(model, Rows(raw), raw.source, control);

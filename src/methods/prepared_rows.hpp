@@ -104,14 +104,20 @@ struct PreprocessingOptions : TfidfOptions {
 /// `options` for a method: where an option of the method that speaks of the columns
 /// (Method::column_options) is not at its default, columns keep their numbers, and the scale is
 /// none instead of automatic.
-/// Throws InvalidOption for kernel features with a method that takes none.
+/// Throws InvalidOption for kernel features or a kernel model with a method that takes none.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
 /// Throws InvalidOption for options that are not for the kernel model, if there is one, such as a
 /// preprocessing beside it, and InvalidInput naming the model if it has no kernel of any rows.
 void require_kernel_model(const PreprocessingOptions& options);
-/// Throws InvalidOption if kernel features are given to a method that takes none.
-void require_kernel_features(const Method& method, bool are_given);
+/// Throws InvalidOption if kernel features are given, by this option, to a method that takes none.
+void require_kernel_features(const Method& method, bool are_given,
+                             std::string_view option = "kernel_features");
+/// The features of records that the kernel model takes, with the labels and paths of the selection.
+/// Throws InvalidInput, which begins with `source`, if the model takes no records or those of other
+/// columns; `name`: what it calls the model.
+RecordFeatures record_features_of(const ModelParts& kernel_model, const std::string& name,
+                                  RecordSelection selection, const std::string& source);
 
 /// What prepare() returns. An end by the control, which is not null then, becomes OutOfTimeLimit.
 template <class Prepare>

@@ -259,6 +259,7 @@ void save_records(TensorMap& out, const RecordFeatures& records) {
   out.put_text("records.label_separator", selection.label_separator);
   out.put_text("records.path", selection.path);
   out.put_text("records.separator", selection.separator);
+  if (selection.of_texts) out.put_truth("records.of_texts", true);
   if (!selection.text.empty()) save_terms(out, "records", records.text);
   std::vector<float> means;
   std::vector<std::uint8_t> may_be_missing;
@@ -289,6 +290,7 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   selection.label_separator = tensors.text("records.label_separator");
   selection.path = tensors.text("records.path");
   selection.separator = tensors.text("records.separator");
+  selection.of_texts = tensors.has_text("records.of_texts") && tensors.truth("records.of_texts");
   if (!selection.text.empty()) {
     records.text.kind = Preprocessing::Kind::text_tfidf;
     load_terms(tensors, "records", records.text);

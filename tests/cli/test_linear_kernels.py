@@ -268,8 +268,11 @@ class LearnedKernels(CliTest):
                           "of average-mkl, lp-mkl, simple-mkl or spn-mkl", *flat, *self.given[:-1],
                           "flat", *rows)  # fmt: skip
         self.assert_fails(4, "absent: ", *flat, *self.given[:-1], "absent", *rows)
-        self.assert_fails(2, "option kernel-features is given, but method spn-mkl takes none",
-                          "train", "--method", "spn-mkl", *self.given, *rows)  # fmt: skip
+        for method in ("spn-mkl", "kernel-ridge"):
+            self.assert_fails(2, f"option kernel-model is given, but method {method} takes none; "
+                              "kernel features, also those of a kernel-model, are for methods "
+                              "that are linear in the columns, such as flat-svm", "train",
+                              "--method", method, *model, *rows)  # fmt: skip
         self.assert_fails(2, "option kernel-features is given, but auto does not offer it",
                           "auto", *self.given, *rows)  # fmt: skip
         self.assert_fails(3, "option kernel-features is nystroem:60, but training would take about",

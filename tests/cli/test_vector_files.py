@@ -65,8 +65,8 @@ class VectorFiles(CliTest):
         self.run_program(*TRAIN, *options, model)
         return self.read(model)
 
-    def fit_texts(self, *options: str) -> None:
-        self.fit("--text", "--vector-file", "train.npy", *options, "train.txt")
+    def fit_texts(self, *options: str, model: str = "model") -> None:
+        self.fit("--text", "--vector-file", "train.npy", *options, "train.txt", model=model)
 
     def fit_records(self, *options: str) -> bytes:
         return self.fit(*COLUMNS, "--vector-file", "train.npy", *options, "train.csv")
@@ -100,7 +100,8 @@ class Meaning(VectorFiles):
                 beside = ["test.txt", "--vector-file", "test.npy"]
                 self.assertEqual(self.answers(*beside), expected)
                 self.assertEqual(self.answers("test.jsonl"), expected)
-                self.assertEqual(self.answers("test.jsonl", "--vector-file", "test.npy"), expected)
+                again = self.answers("test.jsonl", *beside[1:], model="lists")
+                self.assertEqual(again, expected)  # the array replaces the column
                 self.assertEqual(
                     self.answers(*beside, verb="evaluate"),
                     self.answers("test.jsonl", verb="evaluate", model="lists"),
@@ -112,6 +113,16 @@ class Meaning(VectorFiles):
         self.assertIn("vector of vectors = ", told)
         self.run_program("report", "model", *beside, "--output", "page.html", "--quiet")
         self.assertIn(b"vector of vectors", self.read("page.html"))
+
+    def test_of_texts_are_texts_whatever_they_begin_with(self) -> None:
+        self.fit_texts()
+        expected = self.answers("test.txt", "--vector-file", "test.npy")
+        lines = self.read("test.txt").decode()
+        self.write("braces.txt", "".join(f"{{{line}" for line in lines.splitlines(keepends=True)))
+        self.assertEqual(self.answers("braces.txt", "--vector-file", "test.npy"), expected)
+        self.assert_fails(3, "the line has no tab, but must be label[,label]<TAB>text; the line is "
+                          "JSON", "predict", "model", "test.jsonl", "--vector-file",
+                          "test.npy")  # fmt: skip
 
     def test_of_the_format_of_annif_is_that_of_texts(self) -> None:
         self.fit_texts()
@@ -193,6 +204,22 @@ class Meaning(VectorFiles):
         again = self.answers(*beside, "--metrics", "psp_at_1", "--train", "train.txt",
                              verb="evaluate")  # fmt: skip
         self.assertEqual(again, alone)
+
+    def test_compare_takes_them_for_two_models(self) -> None:
+        self.fit_texts(model="flat")
+        self.write("tree", "thing lamp\nthing sofa\nthing shoe\n")
+        self.run_program("train", "--method", "nhsvm", "--quiet", "--hierarchy", "tree", "--text",
+                         "--vector-file", "train.npy", "train.txt", "model")  # fmt: skip
+        compare = ["compare", "--flat", "test.txt", "model", "flat"]
+        out, _ = self.run_program(*compare, "--vector-file", "test.npy", "--json")
+        beside = ["test.txt", "--vector-file", "test.npy", "--metrics", "micro_f1", "--json"]
+        for model, name in (("model", "with_hierarchy"), ("flat", "flat")):
+            value = json.loads(self.answers(*beside, verb="evaluate", model=model))["micro_f1"]
+            self.assertEqual(json.loads(out)[name]["micro_f1"], value)
+        self.assert_fails(3, "test.txt: the model takes vectors of a file, --vector-file FILE.npy",
+                          *compare)  # fmt: skip
+        plain = [*compare[:1], "test.txt", "model", "flat", "--vector-file", "test.npy"]
+        self.run_program(*plain, code=2)
 
     def test_serve_takes_the_text_and_the_list(self) -> None:
         self.fit_texts()

@@ -217,6 +217,8 @@ def test_threads_of_the_program_are_those_of_the_encoder(
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("MARGROVE_VECTORS_CACHE", "")
     texts = ("--text", "--vectors", encoder)
+    tree = tmp_path / "tree"
+    tree.write_text("thing shoes\nthing lamps\n")
     answers, models = [], []
     for threads in (1, 3):
         given = ("--threads", threads)
@@ -227,10 +229,13 @@ def test_threads_of_the_program_are_those_of_the_encoder(
                 tmp_path / "tuned")  # fmt: skip
         program("auto", *texts, *given, rows, tmp_path / "auto")
         program("evaluate", *given, model, rows)
+        program("train", "--method", "nhsvm", "--hierarchy", tree, *texts, *given, rows,
+                tmp_path / "tree.mg")  # fmt: skip
+        program("compare", "--flat", *given, rows, tmp_path / "tree.mg", model)
         answers.append(program("predict", *given, model, unlabelled(tmp_path)))
         models.append(model.read_bytes())
         started = log.read_text().splitlines()
-        assert len(started) == 5
+        assert len(started) == 8  # compare has two models
         assert all(line.endswith(f"serve {encoder} --threads {threads}") for line in started)
     assert answers[0] == answers[1]
     assert models[0] == models[1]

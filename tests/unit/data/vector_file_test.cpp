@@ -48,7 +48,8 @@ class VectorFile : public ::testing::Test {
 TEST_F(VectorFile, makes_records_of_texts) {
   const Examples rows = read_examples(texts_, {.text = true, .vector_file = vectors_});
   EXPECT_EQ(rows.kind, RowKind::records);
-  EXPECT_EQ(rows.selection, (RecordSelection{.text = {"text"}, .vectors = {"vectors"}}));
+  EXPECT_EQ(rows.selection,
+            (RecordSelection{.text = {"text"}, .vectors = {"vectors"}, .of_texts = true}));
   EXPECT_THAT(rows.texts(), ElementsAre("red apple", "fast car"));
   EXPECT_THAT(rows.fields.vector_widths, ElementsAre(3));
   EXPECT_THAT(rows.fields.vectors, ElementsAre(1, 0, -3, 4.5F, 0, 6));
