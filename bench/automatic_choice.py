@@ -41,11 +41,16 @@ FLAT = {
     "flat-svm (hinge)": ["--method", "flat-svm", "--loss", "hinge"],
     "flat-lr": ["--method", "flat-lr"],
 }
-ONE_LABEL = {"Crammer-Singer": ["--method", "flat-svm", "--multiclass", "crammer-singer"]}
+SOFTMAX = ["--multiclass", "softmax"]
+ONE_LABEL = {
+    "Crammer-Singer": ["--method", "flat-svm", "--multiclass", "crammer-singer"],
+    "flat-lr (softmax)": ["--method", "flat-lr", *SOFTMAX],
+}
 HIERARCHICAL = {
     name: ["--method", name]
     for name in ("top-down-svm", "level-svm", "hr-svm", "hr-lr", "nhsvm", "hsvm")
 }
+HIERARCHICAL_ONE_LABEL = {"hr-lr (softmax)": ["--method", "hr-lr", *SOFTMAX]}
 KERNEL_RIDGE = {"kernel-ridge": ["--method", "kernel-ridge"]}
 KERNEL_SVM = {"average-mkl": ["--method", "average-mkl"]}
 REPEATS = 3
@@ -63,7 +68,9 @@ def has_hierarchy(name: str) -> bool:
 def methods_of(name: str) -> dict[str, list[str]]:
     """Names and options of the methods for a set; those that refuse it are a dash."""
     methods = FLAT | (ONE_LABEL | KERNEL_SVM if has_one_label(name) else {}) | KERNEL_RIDGE
-    return methods | (HIERARCHICAL if has_hierarchy(name) else {})
+    if not has_hierarchy(name):
+        return methods
+    return methods | HIERARCHICAL | (HIERARCHICAL_ONE_LABEL if has_one_label(name) else {})
 
 
 def cpu_seconds() -> float:
@@ -228,7 +235,8 @@ class Table:
 
     def print_methods(self, names: list[str]) -> None:
         """All methods at their defaults, and with C chosen where that was measured."""
-        columns = list(FLAT | ONE_LABEL | HIERARCHICAL | KERNEL_RIDGE | KERNEL_SVM)
+        trees = HIERARCHICAL | HIERARCHICAL_ONE_LABEL
+        columns = list(FLAT | ONE_LABEL | trees | KERNEL_RIDGE | KERNEL_SVM)
         print()
         print_row("", *columns)
         print("|" + "---|" * (len(columns) + 1))
