@@ -254,11 +254,8 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
     const Plan plan = plan_training(method, run, data, executor, control);
     require_memory(plan, data, memory_limit.value_or(0));
     model = train_model(method, run, plan, data, preprocessing, executor, control);
-    if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
-      model->calibration = calibrate_held_out(method, run, data, calibration, executor, control);
-    }
-    if (calibration > 0 && !model->calibration) {
-      model->report.warnings.emplace_back(why_not_calibrated(control));
+    if (calibration > 0) {
+      calibrate_held_out(*model, method, run, data, calibration, executor, control);
     }
   };
   reporter.train([&] { with_training_set(input, threads, control, use); });

@@ -44,6 +44,15 @@ std::optional<Calibration> calibrate_held_out(const Method& method, MethodRun& r
     return std::nullopt;
   }
 }
+void calibrate_held_out(ModelParts& model, const Method& method, MethodRun& run,
+                        const TrainingSet& data, double fraction, Executor& executor,
+                        RunControl& control) {
+  if (control.stop_reason() != Stop::interrupted) {
+    model.calibration = calibrate_held_out(method, run, data, fraction, executor, control);
+  }
+  if (!model.calibration) model.report.warnings.emplace_back(why_not_calibrated(control));
+}
+
 
 std::string_view why_not_calibrated(const RunControl& control) {
   return control.stop_reason() == Stop::interrupted

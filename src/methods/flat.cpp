@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/out_of_time.hpp"
+#include "base/time_share.hpp"
 #include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/partial_labels.hpp"
@@ -264,9 +265,7 @@ class NamedTraining {
     cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed, result, control_,
                    score_fold);
     // The training on all rows gets half of the time left.
-    RunControl share(
-        control_, [&](const Progress& progress) { return control_.proceed(progress); },
-        control_.seconds_left() / 2);
+    RunControl share = time_share(control_, control_.seconds_left() / 2);
     match_ = held_out.fit(executor_, share);
     end_if_interrupted(control_);
     if (share.stop_reason() == Stop::time_limit) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/out_of_time.hpp"
+#include "base/time_share.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "linear/one_vs_rest.hpp"
@@ -231,9 +232,8 @@ NodeFit fit_nodes(const LevelPlan& plan, const std::vector<std::uint32_t>* rows,
   std::vector<WeightMatrix> of_groups;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const NodeGroup& group = plan.groups[g];
-    RunControl share(
-        control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / static_cast<double>(plan.groups.size() - g));
+    RunControl share =
+        time_share(control, control.seconds_left() / static_cast<double>(plan.groups.size() - g));
     NodeFit fit =
         fit_group(plan, group, X, rows != nullptr ? select_rows(group.sets, *rows) : group.sets,
                   weights, executor, share);
@@ -309,9 +309,7 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
     cross_validate(sets, plan.decision.folds, plan.decision.seed, result, control, score_fold);
   }
   // The training on all rows gets half of the time left.
-  RunControl share(
-      control, [&](const Progress& progress) { return control.proceed(progress); },
-      control.seconds_left() / 2);
+  RunControl share = time_share(control, control.seconds_left() / 2);
   LevelFit levels = scores.fit(plan.bias > 0, executor, share);
   levels.levels.joint = joint_levels(plan);
   if (share.stop_reason() == Stop::time_limit) {
