@@ -115,7 +115,7 @@ class Training {
         data_.row_weights, &control_, executor_);
     const TrainingSet set = prepared.training_set();
     const Plan plan = plan_training(method, run, set, executor_, control_);
-    require_memory(plan, set, memory_limit());
+    require_trainable(plan, run, set, memory_limit());
     auto model = std::make_unique<ModelParts>(
         train_model(method, run, plan, set, prepared.preprocessing, executor_, control_));
     if (data_.calibration > 0) {
