@@ -252,13 +252,10 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
   const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor) {
     const Plan plan = plan_training(method, run, data, executor, control);
-    require_memory(plan, data, memory_limit.value_or(0));
+    require_trainable(plan, run, data, memory_limit.value_or(0));
     model = train_model(method, run, plan, data, preprocessing, executor, control);
-    if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
-      model->calibration = calibrate_held_out(method, run, data, calibration, executor, control);
-    }
-    if (calibration > 0 && !model->calibration) {
-      model->report.warnings.emplace_back(why_not_calibrated(control));
+    if (calibration > 0) {
+      calibrate_held_out(*model, method, run, data, calibration, executor, control);
     }
   };
   reporter.train([&] { with_training_set(input, threads, control, use); });
@@ -286,7 +283,7 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
   const auto use = [&](const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor) {
     const Plan plan = plan_training(method, run, data, executor, control);
-    require_memory(plan, data, memory_limit.value_or(0));
+    require_trainable(plan, run, data, memory_limit.value_or(0));
     margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
   };
   reporter.train([&] { with_training_set(input, 1, control, use); });

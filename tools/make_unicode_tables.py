@@ -75,6 +75,7 @@ def use_of(code: int, second: set[int]) -> str:
         ("kUnseen", code in UNSEEN or category == "Me"),
         ("kJoiner", code in JOINERS),
         ("kAlone", is_word(code) and unicodedata.name(c, "").startswith(ALONE)),
+        ("kDigit", category in ("Nd", "No")),
         ("kKatakana", is_word(code) and unicodedata.name(c, "").startswith(KATAKANA)),
     ]
     names = [name for name, holds in flags if holds]

@@ -115,15 +115,11 @@ class Training {
         data_.row_weights, &control_, executor_);
     const TrainingSet set = prepared.training_set();
     const Plan plan = plan_training(method, run, set, executor_, control_);
-    require_memory(plan, set, memory_limit());
+    require_trainable(plan, run, set, memory_limit());
     auto model = std::make_unique<ModelParts>(
         train_model(method, run, plan, set, prepared.preprocessing, executor_, control_));
-    if (data_.calibration > 0 && control_.stop_reason() != Stop::interrupted) {
-      model->calibration =
-          calibrate_held_out(method, run, set, data_.calibration, executor_, control_);
-    }
-    if (data_.calibration > 0 && !model->calibration) {
-      model->report.warnings.emplace_back(why_not_calibrated(control_));
+    if (data_.calibration > 0) {
+      calibrate_held_out(*model, method, run, set, data_.calibration, executor_, control_);
     }
     return model;
   }

@@ -66,7 +66,7 @@ Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOpt
                                                data.X.num_columns(), data.codec->size());
     print_error(fmt::format("{}; training takes about {:.2f} GB\n", what, gigabytes));
   }
-  require_memory(plan, data, run.memory_limit);
+  require_trainable(plan, method_run, data, run.memory_limit);
   return plan;
 }
 

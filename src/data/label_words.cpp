@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "data/hierarchy_edges.hpp"
 #include "data/path_ids.hpp"
 #include "data/unicode.hpp"
 #include "data/utf8.hpp"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kLettersInARow = 3;
 constexpr char32_t kEndOfAscii = 0x80;
 
-bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
+bool is_digit(char32_t c) { return (use_of(c) & kDigit) != 0; }
 bool is_letter(char32_t c) { return (use_of(c) & kLetter) != 0 && !is_digit(c) && c != U'_'; }
 
 /// Calls visit(character, bytes) for each character; invalid bytes are left out.
@@ -73,6 +74,20 @@ std::vector<std::string> names_in_ids(const LabelCodec& labels, const std::strin
   const bool are_words = path_separator != nullptr || 2 * num_words >= names.size();
   if (!are_words) names.assign(names.size(), std::string());
   return names;
+}
+
+std::vector<std::string> names_of_labels(const LabelCodec& labels,
+                                         std::span<const std::string> names,
+                                         std::span<const std::string> other_names,
+                                         const RecordSelection* columns) {
+  std::vector<std::string> texts(names.begin(), names.end());
+  texts.resize(labels.size());
+  for (LabelId label = 0; label < other_names.size(); ++label) {
+    if (!other_names[label].empty()) add_line(texts[label], other_names[label]);
+  }
+  if (!std::ranges::all_of(texts, &std::string::empty)) return texts;
+  const bool has_paths = columns != nullptr && columns->has_paths();
+  return names_in_ids(labels, has_paths ? &columns->separator : nullptr);
 }
 
 }  // namespace margrove

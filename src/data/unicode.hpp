@@ -21,6 +21,7 @@ inline constexpr CharacterUse kMayChange = 16;  // of the others: a text with it
 
 inline constexpr CharacterUse kAlone = 32;     // letters that are words: ideographs and Hiragana
 inline constexpr CharacterUse kKatakana = 64;  // letters
+inline constexpr CharacterUse kDigit = 128;  // also a letter; with other numbers, such as ² and ½
 
 CharacterUse use_of(char32_t c);
 

@@ -128,15 +128,11 @@ bool has_texts(const Examples& raw) {
 }
 
 bool has_names(const Examples& raw, const Hierarchy* hierarchy) {
-  const auto is_given = [](const std::string& name) { return !name.empty(); };
-  if (hierarchy != nullptr && (std::ranges::any_of(hierarchy->names, is_given) ||
-                               std::ranges::any_of(hierarchy->other_names, is_given))) {
-    return true;
-  }
-  const LabelCodec& codec = hierarchy != nullptr ? hierarchy->codec : raw.codec;
-  const bool has_paths = raw.selection.has_paths();
-  return std::ranges::any_of(names_in_ids(codec, has_paths ? &raw.selection.separator : nullptr),
-                             is_given);
+  const std::vector<std::string> names =
+      hierarchy != nullptr ? names_of_labels(hierarchy->codec, hierarchy->names,
+                                             hierarchy->other_names, &raw.selection)
+                           : names_of_labels(raw.codec, {}, {}, &raw.selection);
+  return !std::ranges::all_of(names, &std::string::empty);
 }
 
 }  // namespace

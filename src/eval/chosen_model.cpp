@@ -49,7 +49,7 @@ std::optional<ModelParts> trained_on_all_rows(const AutomaticChoice& choice, Exa
         prepare_rows(std::move(raw), hierarchy, setting.preprocessing, {}, &control);
     const TrainingSet data = prepared.training_set();
     const Plan plan = plan_training(method, *setting.run, data, executor, control);
-    require_memory(plan, data, memory_limit);
+    require_trainable(plan, *setting.run, data, memory_limit);
     ModelParts model =
         train_model(method, *setting.run, plan, data, prepared.preprocessing, executor, control);
     const bool has_ended = control.proceed() && model.report.stop != Stop::time_limit;

@@ -19,7 +19,6 @@ Calibration calibrate(const Method& method, MethodRun& run, const TrainingSet& d
   part.X = X;
   part.labels = &labels;
   part.row_weights = weights;
-  part.is_part = true;
   part.continuation = {};  // an earlier run has seen the rows that are held out
   const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);
@@ -43,6 +42,15 @@ std::optional<Calibration> calibrate_held_out(const Method& method, MethodRun& r
   } catch (const OutOfTimeLimit&) {
     return std::nullopt;
   }
+}
+
+void calibrate_held_out(ModelParts& model, const Method& method, MethodRun& run,
+                        const TrainingSet& data, double fraction, Executor& executor,
+                        RunControl& control) {
+  if (control.stop_reason() != Stop::interrupted) {
+    model.calibration = calibrate_held_out(method, run, data, fraction, executor, control);
+  }
+  if (!model.calibration) model.report.warnings.emplace_back(why_not_calibrated(control));
 }
 
 std::string_view why_not_calibrated(const RunControl& control) {

@@ -18,6 +18,12 @@ std::optional<Calibration> calibrate_held_out(const Method& method, MethodRun& r
                                               const TrainingSet& data, double fraction,
                                               Executor& executor, RunControl& control);
 
+/// The same for a trained model, unless an interruption ended its training. Where it stays without,
+/// its report gets a warning.
+void calibrate_held_out(ModelParts& model, const Method& method, MethodRun& run,
+                        const TrainingSet& data, double fraction, Executor& executor,
+                        RunControl& control);
+
 /// What users are told where `control` left a model without calibration.
 std::string_view why_not_calibrated(const RunControl& control);
 

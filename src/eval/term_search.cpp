@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/time_share.hpp"
 #include "eval/candidates.hpp"
 #include "eval/metric_choice.hpp"
 #include "eval/trial_rows.hpp"
@@ -131,9 +132,7 @@ std::optional<TermSearch> search_terms(const Examples& raw, const Hierarchy* hie
                                        const std::string& metric, Executor& executor,
                                        RunControl& control) {
   constexpr double kShareOfTime = 0.2;
-  RunControl share(
-      control, [&](const Progress& progress) { return control.proceed(progress); },
-      kShareOfTime * control.seconds_left());
+  RunControl share = time_share(control, kShareOfTime * control.seconds_left());
   try {
     return search_terms(find_method("flat-svm"), {}, raw, hierarchy, preprocessing, {}, metric,
                         executor, share);

@@ -6,16 +6,6 @@
 #include "eval/tuning.hpp"
 
 namespace margrove {
-namespace {
-
-/// The training rows of a split.
-TrainingSet part_of(const TrialSplit& split) {
-  TrainingSet rows = split.training.training_set();
-  rows.is_part = true;
-  return rows;
-}
-
-}  // namespace
 
 TrialSetting trial_setting(const Method& method, const OptionValues& values,
                            const PreprocessingOptions& preprocessing, std::uint64_t seed) {
@@ -87,7 +77,7 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
   const auto train_one = [&](std::size_t s, Executor& threads) {
     if (!share.proceed()) return;
     const auto run = setting(method, values).run;
-    ModelParts trained = train_model(method, *run, part_of(splits[s]),
+    ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
     Answers own = answers_of(trained, s, splits[s].validation_for(trained, share), threads, share);
@@ -112,7 +102,8 @@ TrialRunner::Outlook TrialRunner::outlook(const Method& method, const OptionValu
                                           RunControl& control) {
   const TrialSetting own = setting(method, values);
   const TrialSplit& split = splits_for(own, control).front();
-  const Plan plan = plan_training(method, *own.run, part_of(split), executor_, control);
+  const Plan plan =
+      plan_training(method, *own.run, split.training.training_set(), executor_, control);
   Outlook found;
   found.memory =
       plan.memory.times(static_cast<double>(raw_.num_rows()) /

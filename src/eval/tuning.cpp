@@ -364,7 +364,6 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       set_options(run->options(), options_at(p));
       RunControl inner(control, [&](const Progress&) { return report(); });
       TrainingSet data = split.training.training_set();
-      data.is_part = true;
       data.continuation = continuation;
       try {
         const ModelParts model =

@@ -264,7 +264,7 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
     case DecisionKind::scut:
       return tune_scut(scores);
     case DecisionKind::shrunk:
-      return tune_shrunk(scores).decision;
+      return tune_shrunk(scores);
     case DecisionKind::rcut:
       return tune_rcut(scores);
     case DecisionKind::instance:

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/out_of_time.hpp"
+#include "base/time_share.hpp"
 #include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/partial_labels.hpp"
@@ -209,19 +210,15 @@ LabelProblems problems_of(const OneVsRestPlan& plan) {
 class NamedTraining {
  public:
   NamedTraining(const OneVsRestPlan& plan, Executor& executor, RunControl& control)
-      : plan_(plan), executor_(executor), control_(control) {}
+      : plan_(plan),
+        executor_(executor),
+        control_(control),
+        tuner_(plan.run.decision, plan.occurring.sets, plan.rows.weights, plan.occurring.labels) {}
 
   TrainResult train() {
     match_names();
+    score_folds();
     const LabelSets& sets = plan_.occurring.sets;
-    std::size_t fold = 0;
-    const auto fit_part = [&](const std::vector<std::uint32_t>& rows,
-                              RunControl& /*share*/) -> std::unique_ptr<RowPredictor> {
-      if (fold == of_folds_.size()) return nullptr;  // the limit came before
-      return predictor_of(std::exchange(of_folds_[fold++], {}), has_rows(rows), 0);
-    };
-    Decision decision = tuned_decision(plan_.run.decision, plan_.rows.X, sets, plan_.rows.weights,
-                                       plan_.occurring.labels, fit_part, executor_, control_);
     OneVsRestFit fit = fit_one_vs_rest(plan_.rows.X, sets, plan_.num_labels(), plan_.rows.weights,
                                        plan_.run, nullptr, false, executor_, control_);
     TrainResult result;
@@ -236,17 +233,25 @@ class NamedTraining {
     std::vector<std::uint32_t> all(sets.num_rows());
     std::iota(all.begin(), all.end(), 0U);
     auto parts = parts_of(std::move(fit.weights), has_rows(all), plan_.run.bias);
-    parts.decision = std::move(decision);
+    parts.decision = tuner_.tuned();
     result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
     return result;
   }
 
  private:
+  /// A model of the cross-validation, whose scores depend on the weight of the names.
+  struct Fold {
+    std::vector<std::uint32_t> held_out;  // rows
+    WeightMatrix weights;
+    std::vector<bool> has_rows;  // of plan_.named.labels()
+  };
+
   void match_names() {
     const LabelSets& sets = plan_.occurring.sets;
     const CsrView X = plan_.rows.X;
     if (sets.num_rows() < 2) return;
     HeldOutMatches held_out(plan_.named, sets, plan_.rows.weights);
+    bool has_fold = false;
     const auto score_fold = [&](const Split& split, RunControl& share) {
       OneVsRestFit part =
           fit_one_vs_rest(select_rows(X, split.training), select_rows(sets, split.training),
@@ -254,24 +259,33 @@ class NamedTraining {
                           plan_.run, nullptr, false, executor_, share);
       note_end(to_report(part).stop, share);
       end_if_interrupted(control_);
-      of_folds_.push_back(std::move(part.weights));
-      if (of_folds_.size() > 1 && !control_.proceed()) return;  // earlier folds must do
-      held_out.add(X, split.validation, of_folds_.back(), has_rows(split.training), executor_);
+      if (std::exchange(has_fold, true) && !control_.proceed()) return;  // earlier folds must do
+      std::vector<bool> in_training = has_rows(split.training);
+      held_out.add(X, split.validation, part.weights, in_training, executor_);
+      if (!tuner_.needs_scores()) return;
+      folds_.push_back({split.validation, std::move(part.weights), std::move(in_training)});
     };
-    const DecisionTuner tuner(plan_.run.decision, sets, plan_.rows.weights, {});
-    const std::string_view result = tuner.needs_scores()
+    const std::string_view result = tuner_.needs_scores()
                                         ? "the weight of the names of labels and the decision"
                                         : "the weight of the names of labels";
     cross_validate(sets, plan_.run.decision.folds, plan_.run.decision.seed, result, control_,
                    score_fold);
     // The training on all rows gets half of the time left.
-    RunControl share(
-        control_, [&](const Progress& progress) { return control_.proceed(progress); },
-        control_.seconds_left() / 2);
+    RunControl share = time_share(control_, control_.seconds_left() / 2);
     match_ = held_out.fit(executor_, share);
     end_if_interrupted(control_);
     if (share.stop_reason() == Stop::time_limit) {
       control_.note("the time limit ended the fit of the weight of names early");
+    }
+  }
+
+  /// Gives the tuner the scores of the held-out rows.
+  void score_folds() {
+    for (Fold& fold : folds_) {
+      if (tuner_.has_scores() && !control_.proceed()) return;  // earlier folds must do
+      const LinearPredictor predictor(
+          parts_of(std::exchange(fold.weights, {}), fold.has_rows, /*bias=*/0));
+      tuner_.add(predictor, plan_.rows.X, fold.held_out, executor_);
     }
   }
 
@@ -295,16 +309,12 @@ class NamedTraining {
                       plan_.named.with_names(weights, has_rows, match_, plan_.run.bias), bias,
                       plan_.num_known_labels());
   }
-  std::unique_ptr<LinearPredictor> predictor_of(WeightMatrix weights,
-                                                const std::vector<bool>& has_rows,
-                                                double bias) const {
-    return std::make_unique<LinearPredictor>(parts_of(std::move(weights), has_rows, bias));
-  }
 
   const OneVsRestPlan& plan_;
   Executor& executor_;
   RunControl& control_;
-  std::vector<WeightMatrix> of_folds_;
+  DecisionTuner tuner_;
+  std::vector<Fold> folds_;
   NameMatch match_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/out_of_time.hpp"
+#include "base/time_share.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/closed_sets.hpp"
@@ -223,9 +224,8 @@ ClassifierFit fit_classifiers(const LevelPlan& plan, const std::vector<std::uint
   all.report.primal = all.report.dual = all.report.relative_gap = 0;
   std::size_t problems = plan.groups.size() + plan.stacked.size();
   const auto fit_next = [&](const auto& train) {
-    RunControl share(
-        control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / static_cast<double>(problems--));
+    RunControl share =
+        time_share(control, control.seconds_left() / static_cast<double>(problems--));
     NodeFit fit = train(share);
     add_to(all.report, fit.report);
     return std::move(fit.weights);
@@ -314,9 +314,7 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
     cross_validate(sets, plan.decision.folds, plan.decision.seed, result, control, score_fold);
   }
   // The training on all rows gets half of the time left.
-  RunControl share(
-      control, [&](const Progress& progress) { return control.proceed(progress); },
-      control.seconds_left() / 2);
+  RunControl share = time_share(control, control.seconds_left() / 2);
   LevelFit levels = scores.fit(plan.bias > 0, executor, share);
   levels.levels.joint = joint_levels(plan);
   if (share.stop_reason() == Stop::time_limit) {

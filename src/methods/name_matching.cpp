@@ -9,7 +9,6 @@
 
 #include "base/automatic_number.hpp"
 #include "data/csr_operations.hpp"
-#include "data/hierarchy_edges.hpp"
 #include "data/label_words.hpp"
 #include "data/record_features.hpp"
 #include "data/text_views.hpp"
@@ -38,25 +37,15 @@ std::string MatchNames::to_text() const {
 
 namespace {
 
-/// All names of each label as one text, which is empty where it has none: in measurements better
-/// than a vector for each kind of name. Where no label has a name, those that their ids hold.
+/// All names of a label are one text: in measurements better than a vector for each kind of name.
+/// None where rows are not texts.
 std::vector<std::string> names_of_labels(const TrainingSet& data) {
-  std::vector<std::string> names(data.label_names.begin(), data.label_names.end());
-  names.resize(data.codec->size());
-  for (LabelId label = 0; label < data.other_names.size(); ++label) {
-    if (!data.other_names[label].empty()) add_line(names[label], data.other_names[label]);
-  }
-  if (std::ranges::any_of(names, [](const std::string& name) { return !name.empty(); })) {
-    return names;
-  }
-  const RecordSelection* selection = data.records ? &data.records->selection : nullptr;
-  const bool has_paths = selection != nullptr && selection->has_paths();
-  return names_in_ids(*data.codec, has_paths ? &selection->separator : nullptr);
+  if (data.texts == nullptr) return {};
+  return names_of_labels(*data.codec, data.label_names, data.other_names,
+                         data.records != nullptr ? &data.records->selection : nullptr);
 }
 
-}  // namespace
-
-std::string obstacle_of_names(const TrainingSet& data, double bias) {
+std::string obstacle_of(const TrainingSet& data, std::span<const std::string> names, double bias) {
   if (data.kernel_features != nullptr) {
     return "option match_names is given, but the columns are kernel features (option "
            "kernel_features), not terms";
@@ -64,7 +53,7 @@ std::string obstacle_of_names(const TrainingSet& data, double bias) {
   if (data.texts == nullptr) {
     return "option match_names is given, but rows are not texts (option text, or a text column)";
   }
-  if (std::ranges::all_of(names_of_labels(data), &std::string::empty)) {
+  if (std::ranges::all_of(names, &std::string::empty)) {
     return "option match_names is given, but the labels have no names, and less than half of them "
            "are words; give a hierarchy file in SKOS or OBO, or names of labels (--label-names "
            "FILE, in Python Hierarchy.with_names)";
@@ -76,10 +65,11 @@ std::string obstacle_of_names(const TrainingSet& data, double bias) {
   return {};
 }
 
-std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
-  const std::string obstacle = obstacle_of_names(data, bias);
+/// The labels that have one of these names, ascending. Throws as named_labels().
+std::vector<LabelId> labels_with(std::span<const std::string> names, const TrainingSet& data,
+                                 double bias) {
+  const std::string obstacle = obstacle_of(data, names, bias);
   require<InvalidOption>(obstacle.empty(), obstacle);
-  const std::vector<std::string> names = names_of_labels(data);
   std::vector<LabelId> named;
   for (LabelId label = 0; label < names.size(); ++label) {
     if (!names[label].empty()) named.push_back(label);
@@ -87,8 +77,9 @@ std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
   return named;
 }
 
-WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels) {
-  const std::vector<std::string> names = names_of_labels(data);
+/// name_vectors() of labels with these names.
+WeightMatrix vectors_of(std::span<const std::string> names, const TrainingSet& data,
+                        std::span<const LabelId> labels) {
   std::vector<std::string> texts;
   for (const LabelId label : labels) texts.push_back(names[label]);
   // Records have further columns between the terms and the vectors of texts.
@@ -97,13 +88,28 @@ WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labe
   return WeightMatrix::sparse(transpose(rows));
 }
 
+}  // namespace
+
+std::string obstacle_of_names(const TrainingSet& data, double bias) {
+  return obstacle_of(data, names_of_labels(data), bias);
+}
+
+std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
+  return labels_with(names_of_labels(data), data, bias);
+}
+
+WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels) {
+  return vectors_of(names_of_labels(data), data, labels);
+}
+
 NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring, double bias) {
-  std::ranges::set_union(named_labels(data, bias), occurring, std::back_inserter(labels_));
+  const std::vector<std::string> names = names_of_labels(data);
+  std::ranges::set_union(labels_with(names, data, bias), occurring, std::back_inserter(labels_));
   for (const LabelId label : occurring) {
     const auto at = std::ranges::lower_bound(labels_, label);
     places_.push_back(static_cast<std::uint32_t>(at - labels_.begin()));
   }
-  names_ = name_vectors(data, labels_);
+  names_ = vectors_of(names, data, labels_);
 }
 
 WeightMatrix NamedLabels::with_names(const WeightMatrix& occurring,

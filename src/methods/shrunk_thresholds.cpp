@@ -77,8 +77,8 @@ class LabelDecisions {
   std::vector<ScoredDecision> entries_;
 };
 
-/// The thresholds of equal log-odds with the best micro-F1 on a part of the rows.
-std::vector<float> thresholds_of(const HeldOutScores& scores, Part part, const Standard& standard,
+/// The thresholds of equal log-odds with the best micro-F1.
+std::vector<float> thresholds_of(const HeldOutScores& scores, const Standard& standard,
                                  const LabelCalibration& calibration) {
   const auto odds_at = [&](LabelId l, double z) {
     const detail::LogOdds& odds = calibration.labels[l];
@@ -86,8 +86,8 @@ std::vector<float> thresholds_of(const HeldOutScores& scores, Part part, const S
   };
   std::vector<ScoredDecision> entries;
   entries.reserve(scores.ranked.labels.size());
-  Overlap counts = detail::counts_of(scores.truth, scores.weights, part);
-  for_each_decision(scores, part, [&](LabelId l, ScoredDecision entry, bool is_best) {
+  Overlap counts = detail::counts_of(scores.truth, scores.weights);
+  for_each_decision(scores, Part::all, [&](LabelId l, ScoredDecision entry, bool is_best) {
     if (is_best && scores.at_least_one) return choose(counts, entry);
     entry.score =
         static_cast<float>(odds_at(l, (entry.score - standard.centre) / standard.deviation));
@@ -100,15 +100,6 @@ std::vector<float> thresholds_of(const HeldOutScores& scores, Part part, const S
     thresholds.push_back(static_cast<float>(standard.centre + standard.deviation * z));
   }
   return thresholds;
-}
-
-/// Of the decisions of a part under the thresholds.
-Overlap overlap_of(const HeldOutScores& scores, Part part, std::span<const float> thresholds) {
-  Overlap counts = detail::counts_of(scores.truth, scores.weights, part);
-  for_each_decision(scores, part, [&](LabelId l, const ScoredDecision& entry, bool is_best) {
-    if (entry.score > thresholds[l] || (is_best && scores.at_least_one)) choose(counts, entry);
-  });
-  return counts;
 }
 
 /// Calibrations of the halves under the strength with which they fit each other best.
@@ -139,26 +130,15 @@ Halves calibrated_halves(const LabelDecisions& decisions) {
 
 }  // namespace
 
-TunedShrunk tune_shrunk(const HeldOutScores& scores) {
+ThresholdDecision tune_shrunk(const HeldOutScores& scores) {
   const double common =
       tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights).threshold;
   const Standard standard = standard_of(scores, common);
   const LabelDecisions decisions(scores, standard);
   Halves halves = calibrated_halves(decisions);
-  TunedShrunk tuned;
-  Overlap counts;
-  for (const Part half : {Part::even, Part::odd}) {
-    const Overlap more =
-        overlap_of(scores, other(half), thresholds_of(scores, half, standard, halves.of(half)));
-    counts.common += more.common;
-    counts.answered += more.answered;
-    counts.wanted += more.wanted;
-  }
-  tuned.micro_f1 = counts.f1();
   const LabelCalibration fit =
       calibrate(decisions.of(Part::all), kShrinkStrengths[halves.strength], std::move(halves.even));
-  tuned.decision = {thresholds_of(scores, Part::all, standard, fit), scores.at_least_one};
-  return tuned;
+  return {thresholds_of(scores, standard, fit), scores.at_least_one};
 }
 
 }  // namespace margrove

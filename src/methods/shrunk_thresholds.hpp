@@ -12,10 +12,6 @@ namespace margrove {
 /// tune_threshold() and d the standard deviation of all scores. Their strength is the one of 100,
 /// 10, 1 and 0.1 with the least log loss of even rows under calibrations of odd ones and vice
 /// versa. O(n log n) for n ranked labels.
-struct TunedShrunk {
-  ThresholdDecision decision;
-  double micro_f1 = 0;  // if even rows use thresholds from odd rows and vice versa
-};
-TunedShrunk tune_shrunk(const HeldOutScores& scores);
+ThresholdDecision tune_shrunk(const HeldOutScores& scores);
 
 }  // namespace margrove

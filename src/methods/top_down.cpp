@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/time_share.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "margrove/linear_estimators.hpp"
@@ -286,9 +287,7 @@ double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& ex
   const LabelSets& sets = plan.leaves.sets;
   const Split split = scale_split(plan);
   // A third of the time, because at least one longer training follows.
-  RunControl share(
-      control, [&](const Progress& progress) { return control.proceed(progress); },
-      control.seconds_left() / 3);
+  RunControl share = time_share(control, control.seconds_left() / 3);
   TopDownFit fit = fit_part(plan, split.training, source, executor, share);
   std::vector<NodeId> candidates =
       occurring_labels(select_rows(sets, split.training), plan.leaves.tree.graph.num_nodes())

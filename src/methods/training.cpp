@@ -14,19 +14,12 @@
 
 namespace margrove {
 
-void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes) {
-  const std::string obstacle = memory_obstacle(plan.memory, limit_gigabytes);
-  require(obstacle.empty(), data.source, ": ", obstacle,
-          "; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
-          plan.memory.to_text());
-}
-
 namespace {
 
 /// Fewer rows than the folds by default are no error: then each row is a fold.
 void require_rows_of_folds(const OptionTable& options, const TrainingSet& data) {
   constexpr std::size_t kDefaultFolds = DecisionOptions{}.folds;
-  if (!options.has("decision_folds") || data.is_part) return;
+  if (!options.has("decision_folds")) return;
   const std::size_t rows = data.examples != nullptr ? data.examples->size() : data.X.num_rows();
   const double folds = detail::parse_number("decision_folds", options.get("decision_folds"));
   require<InvalidOption>(folds <= static_cast<double>(std::max(rows, kDefaultFolds)),
@@ -35,6 +28,15 @@ void require_rows_of_folds(const OptionTable& options, const TrainingSet& data) 
 }
 
 }  // namespace
+
+void require_trainable(const Plan& plan, MethodRun& run, const TrainingSet& data,
+                       double limit_gigabytes) {
+  require_rows_of_folds(run.options(), data);
+  const std::string obstacle = memory_obstacle(plan.memory, limit_gigabytes);
+  require(obstacle.empty(), data.source, ": ", obstacle,
+          "; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
+          plan.memory.to_text());
+}
 
 Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
                    Executor& executor, RunControl& control) {
@@ -47,7 +49,6 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   if (data.labels != nullptr) {
     require_empty_sets(method, run.options(), data.labels->unlabelled());
   }
-  require_rows_of_folds(run.options(), data);
   return plan_labelled_rows(run, data, executor, control);
 }
 
@@ -166,7 +167,7 @@ ModelParts train_examples(const Method& method, MethodRun& run, const ExampleSou
   data.source = source.name();
   data.start = start;
   const Plan plan = plan_training(method, run, data, executor, control);
-  require_memory(plan, data, memory_limit_gigabytes);
+  require_trainable(plan, run, data, memory_limit_gigabytes);
   return train_model(method, run, plan, data, {}, executor, control);
 }
 

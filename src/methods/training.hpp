@@ -10,10 +10,12 @@
 
 namespace margrove {
 
-/// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
-/// than the limit (in units of 10^9 bytes; 0: 90 % of what is free) beside the data already in
-/// memory.
-void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes);
+/// For a training on all rows of a user. Throws InvalidOption if the option decision_folds names
+/// more folds than there are rows, which parts of the rows may have; and InvalidInput, naming the
+/// estimate, its parts and the limit, if training would take more memory than the limit (in units
+/// of 10^9 bytes; 0: 90 % of what is free) beside the data already there.
+void require_trainable(const Plan& plan, MethodRun& run, const TrainingSet& data,
+                       double limit_gigabytes);
 
 /// What users call a column of data.X, which `preprocessing` made: feature_name() in model/.
 std::string column_name(FeatureId column, const TrainingSet& data,
@@ -33,7 +35,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control);
 /// Reads the examples of a method whose examples are not rows with these options, plans, and
-/// trains; `start`, whose weights it starts from, may be null. Throws as require_memory(), and
+/// trains; `start`, whose weights it starts from, may be null. Throws as require_trainable(), and
 /// InvalidOption for methods of rows.
 ModelParts train_examples(const Method& method, MethodRun& run, const ExampleSource& source,
                           const ModelParts* start, double memory_limit_gigabytes,

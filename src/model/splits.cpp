@@ -6,6 +6,7 @@
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
+#include "base/time_share.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -91,8 +92,7 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed,
     const bool is_late = !control.proceed() || control.seconds_left() < 2 * longest_overrun;
     if (!is_first && is_late) break;
     const double seconds = control.seconds_left() / static_cast<double>(trainings_left--);
-    RunControl share(
-        control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
+    RunControl share = time_share(control, seconds);
     visit(split, share);
     end_if_interrupted(control);
     const bool has_ended = share.stop_reason() != Stop::converged ||

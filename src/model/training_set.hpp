@@ -69,7 +69,6 @@ struct TrainingSet {
   /// Methods that cannot continue an earlier run start anew and leave no state.
   Continuation continuation;
   const ModelParts* start = nullptr;  // a model whose weights training starts from, or null
-  bool is_part = false;  // of the user's rows, for which an option may name more folds than rows
 };
 
 /// Of the texts whose terms are the first columns of rows: TrainingSet::texts. Null: there are

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/time_share.hpp"
 #include "margrove/errors.hpp"
 #include "outputs/tree/parser_training.hpp"
 #include "outputs/tree/relation_classifier.hpp"
@@ -45,8 +46,7 @@ StructuredWeights fit_separately(std::vector<ParserSentence> sentences,
                                  Executor& executor, RunControl& control,
                                  std::span<const float> start) {
   constexpr double kShareOfHeads = 0.75;
-  const auto report = [&control](const Progress& progress) { return control.proceed(progress); };
-  RunControl share(control, report, kShareOfHeads * control.seconds_left());
+  RunControl share = time_share(control, kShareOfHeads * control.seconds_left());
   StructuredWeights heads = fit_dependency(sentences, heads_of(trees), options, executor, share,
                                            start.first(start.size() / 2));
   const RelationModel model(sentences, trees, {options.hash_bits, num_relations});

@@ -15,8 +15,10 @@ TEST(LabelWords, three_letters_in_a_row_without_digits_are_words) {
                             "IceHockey", "été", "Łódź", "体育"}) {
     EXPECT_TRUE(is_words(label)) << label;
   }
-  for (const char* label : {"796.35", "GO0003674", "n01234", "Y", "no", "class_12", "D012345",
-                            "http://example.org/dog", "a.b.c", "a_b_c", "\xff\xff\xff", ""}) {
+  for (const char* label :
+       {"796.35", "GO0003674", "n01234", "Y", "no", "class_12", "D012345", "class_\u0661\u0662",
+        "\u0e23\u0e16\u0e40\u0e01\u0e4b\u0e07\u0e51", "level\u00b2", "\u0663\u0664\u0665",
+        "http://example.org/dog", "a.b.c", "a_b_c", "\xff\xff\xff", ""}) {
     EXPECT_FALSE(is_words(label)) << label;
   }
 }
@@ -39,6 +41,21 @@ TEST(LabelWords, are_names_where_half_of_the_labels_are_words) {
   const std::vector<std::string> codes{"ice_hockey", "x1", "w2"};
   EXPECT_THAT(names_in_ids(LabelCodec(codes), nullptr), ElementsAre("", "", ""));
   EXPECT_TRUE(names_in_ids(LabelCodec(), nullptr).empty());
+}
+
+TEST(LabelWords, names_are_those_that_are_given_or_else_those_of_ids) {
+  const LabelCodec labels(std::vector<std::string>{"ice_hockey", "tennis"});
+  const std::vector<std::string> names{"", "Tennis"}, others{"hockey\nshinny"};
+  EXPECT_THAT(names_of_labels(labels, names, others, nullptr),
+              ElementsAre("hockey\nshinny", "Tennis"));
+  EXPECT_THAT(names_of_labels(labels, names, {}, nullptr), ElementsAre("", "Tennis"));
+  const std::vector<std::string> both{"Ice hockey"};
+  EXPECT_THAT(names_of_labels(labels, both, others, nullptr),
+              ElementsAre("Ice hockey\nhockey\nshinny", ""));
+  const std::vector<std::string> none{"", ""};
+  const RecordSelection columns{.path = "topic", .separator = "_"};
+  EXPECT_THAT(names_of_labels(labels, none, none, nullptr), ElementsAre("ice hockey", "tennis"));
+  EXPECT_THAT(names_of_labels(labels, {}, {}, &columns), ElementsAre("hockey", "tennis"));
 }
 
 TEST(LabelWords, paths_have_the_name_of_their_last_part) {

@@ -265,21 +265,6 @@ Rows labels_of_other_scales(std::size_t num_rows, std::uint64_t seed) {
   return rows;
 }
 
-/// Micro-F1 of the decisions of rows `first`, `first` + 2, ... as (hits, chosen and true).
-std::pair<double, double> half_counts(const ThresholdDecision& rule, const Rows& rows,
-                                      std::size_t first) {
-  double hits = 0, both = 0;
-  std::vector<LabelId> chosen;
-  for (std::size_t i = first; i < rows.scores.size(); i += 2) {
-    rule.choose({rows.scores[i]}, chosen);
-    both += static_cast<double>(chosen.size() + rows.truth[i].size());
-    for (const LabelId label : rows.truth[i]) {
-      hits += static_cast<double>(std::ranges::count(chosen, label));
-    }
-  }
-  return {hits, both};
-}
-
 /// tune_shrunk() from its definition.
 class ShrunkByDefinition {
  public:
@@ -322,11 +307,10 @@ class ShrunkByDefinition {
     }
     return best;
   }
-  /// The best micro-F1 on the rows of a part, over all log-odds that some decision has.
-  double best_f1(const detail::LabelCalibration& calibration, std::size_t first, std::size_t step,
-                 ThresholdDecision* best_rule) const {
+  /// The best micro-F1 over all log-odds that some decision has.
+  double best_f1(const detail::LabelCalibration& calibration) const {
     double best = -1;
-    const auto labels = part(first, step);
+    const auto labels = part(0, 1);
     for (LabelId l = 0; l < labels.size(); ++l) {
       for (const detail::ScoredDecision& each : labels[l]) {
         const double cut = calibration.labels[l].at(each.score) - 1e-4;
@@ -335,21 +319,10 @@ class ShrunkByDefinition {
           const double z = (cut - odds.intercept) / std::max(odds.slope, 1e-3);
           rule.thresholds.push_back(static_cast<float>(centre_ + deviation_ * z));
         }
-        const double f1 = f1_of(rule, first, step);
-        if (f1 > best) *best_rule = rule;
-        best = std::max(best, f1);
+        best = std::max(best, micro_f1_of(rule, rows_.scores, rows_.truth));
       }
     }
     return best;
-  }
-  double f1_of(const ThresholdDecision& rule, std::size_t first, std::size_t step) const {
-    auto [hits, both] = half_counts(rule, rows_, first);
-    if (step == 1) {
-      const auto [more, rest] = half_counts(rule, rows_, 1);
-      hits += more;
-      both += rest;
-    }
-    return 2 * hits / both;
   }
 
  private:
@@ -364,22 +337,11 @@ TEST(TuneShrunk, is_what_its_definition_says) {
       const Rows rows = labels_of_other_scales(60, seed);
       HeldOutScores scores = held_out(rows.scores, rows.truth);
       scores.at_least_one = at_least_one;
-      const TunedShrunk tuned = tune_shrunk(scores);
+      const ThresholdDecision tuned = tune_shrunk(scores);
       const ShrunkByDefinition definition(rows, at_least_one);
       const double strength = definition.best_strength();
-      ThresholdDecision best;
-      const double f1 =
-          definition.best_f1(definition.fit(definition.part(0, 1), strength), 0, 1, &best);
-      EXPECT_NEAR(definition.f1_of(tuned.decision, 0, 1), f1, 1e-3) << "seed " << seed;
-      double hits = 0, both = 0;
-      for (const std::size_t half : {0, 1}) {
-        definition.best_f1(definition.fit(definition.part(half, 2), 0.5 * strength), half, 2,
-                           &best);
-        const auto [more, rest] = half_counts(best, rows, 1 - half);
-        hits += more;
-        both += rest;
-      }
-      EXPECT_NEAR(tuned.micro_f1, 2 * hits / both, 0.02) << "seed " << seed;
+      const double f1 = definition.best_f1(definition.fit(definition.part(0, 1), strength));
+      EXPECT_NEAR(micro_f1_of(tuned, rows.scores, rows.truth), f1, 1e-3) << "seed " << seed;
     }
   }
 }
@@ -387,11 +349,10 @@ TEST(TuneShrunk, is_what_its_definition_says) {
 TEST(TuneShrunk, labels_of_other_scales_get_thresholds_of_their_own) {
   const Rows rows = labels_of_other_scales(400, 7);
   const HeldOutScores scores = held_out(rows.scores, rows.truth);
-  const TunedShrunk tuned = tune_shrunk(scores);
-  for (LabelId l = 0; l < 5; ++l) EXPECT_NEAR(tuned.decision.thresholds[l], 2.0 - l, 0.5) << l;
+  const ThresholdDecision tuned = tune_shrunk(scores);
+  for (LabelId l = 0; l < 5; ++l) EXPECT_NEAR(tuned.thresholds[l], 2.0 - l, 0.5) << l;
   const double common = tune_threshold(scores.ranked, scores.truth, false).micro_f1;
-  EXPECT_GT(tuned.micro_f1, common + 0.05);
-  EXPECT_GT(micro_f1_of(tuned.decision, rows.scores, rows.truth), common + 0.05);
+  EXPECT_GT(micro_f1_of(tuned, rows.scores, rows.truth), common + 0.05);
 }
 
 TEST(TuneShrunk, a_label_of_three_rows_has_nearly_the_common_threshold) {
@@ -423,7 +384,7 @@ TEST(TuneShrunk, a_label_of_three_rows_has_nearly_the_common_threshold) {
   }
   scores.ranked.labels.resize(kept);
   scores.ranked.scores.resize(kept);
-  const ThresholdDecision rule = tune_shrunk(scores).decision;
+  const ThresholdDecision rule = tune_shrunk(scores);
   EXPECT_EQ(tune_scut(scores).thresholds[4], -1.5F);
   EXPECT_GT(rule.thresholds[4], -1.3F);
 }
@@ -437,8 +398,8 @@ TEST(TuneShrunk, a_label_whose_scores_say_the_opposite_has_a_finite_threshold) {
       std::ranges::sort(rows.truth[i]);
     }
   }
-  const TunedShrunk tuned = tune_shrunk(held_out(rows.scores, rows.truth));
-  for (const float threshold : tuned.decision.thresholds) EXPECT_TRUE(std::isfinite(threshold));
+  const ThresholdDecision tuned = tune_shrunk(held_out(rows.scores, rows.truth));
+  for (const float threshold : tuned.thresholds) EXPECT_TRUE(std::isfinite(threshold));
 }
 
 TEST(TuneShrunk, equal_scores_and_no_scores_have_finite_thresholds) {
@@ -447,9 +408,10 @@ TEST(TuneShrunk, equal_scores_and_no_scores_have_finite_thresholds) {
   scores.truth.append({});
   scores.truth.append(std::vector<LabelId>{1});
   scores.num_labels = 2;
-  EXPECT_EQ(tune_shrunk(scores).decision.thresholds.size(), 2U);
-  const TunedShrunk equal = tune_shrunk(held_out({{1, 1}, {1, 1}, {1, 1}}, {{0}, {}, {0, 1}}));
-  for (const float threshold : equal.decision.thresholds) EXPECT_TRUE(std::isfinite(threshold));
+  EXPECT_EQ(tune_shrunk(scores).thresholds.size(), 2U);
+  const ThresholdDecision equal =
+      tune_shrunk(held_out({{1, 1}, {1, 1}, {1, 1}}, {{0}, {}, {0, 1}}));
+  for (const float threshold : equal.thresholds) EXPECT_TRUE(std::isfinite(threshold));
 }
 
 TEST(TuneShrunk, a_row_of_weight_two_counts_as_two) {
@@ -462,12 +424,11 @@ TEST(TuneShrunk, a_row_of_weight_two_counts_as_two) {
     repeated.scores.push_back(rows.scores[i]);
     repeated.truth.push_back(rows.truth[i]);
   }
-  const TunedShrunk one = tune_shrunk(weighted);
-  const TunedShrunk other = tune_shrunk(held_out(repeated.scores, repeated.truth));
+  const ThresholdDecision one = tune_shrunk(weighted);
+  const ThresholdDecision other = tune_shrunk(held_out(repeated.scores, repeated.truth));
   for (LabelId l = 0; l < 5; ++l) {
-    EXPECT_NEAR(one.decision.thresholds[l], other.decision.thresholds[l], 1e-3);
+    EXPECT_NEAR(one.thresholds[l], other.thresholds[l], 1e-3);
   }
-  EXPECT_NEAR(one.micro_f1, other.micro_f1, 1e-12);
 }
 
 TEST(TuneAutomatic, takes_the_better_rule_on_held_out_rows) {

@@ -122,9 +122,9 @@ TEST(Methods, memory_limit_refuses_with_estimate_and_limit) {
     Executor executor(1);
     RunControl control;
     const Plan plan = run->plan(data, executor, control);
-    EXPECT_NO_THROW(require_memory(plan, data, 0)) << name;
-    EXPECT_NO_THROW(require_memory(plan, data, 1)) << name;
-    EXPECT_THAT(message_of([&] { require_memory(plan, data, 1e-9); }),
+    EXPECT_NO_THROW(require_trainable(plan, *run, data, 0)) << name;
+    EXPECT_NO_THROW(require_trainable(plan, *run, data, 1)) << name;
+    EXPECT_THAT(message_of([&] { require_trainable(plan, *run, data, 1e-9); }),
                 ::testing::AllOf(HasSubstr("toy: training would take about"),
                                  HasSubstr("the parts are " + plan.memory.to_text())))
         << name;
