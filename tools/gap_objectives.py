@@ -325,6 +325,8 @@ def of_levels(parts: LinearParts, loss: str) -> Objective:
     """At levels where each row has one node Crammer and Singer's problem, at others one-vs-rest, of
     the nodes above labels of rows; the model has v w_n, c in the intercept."""
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
+    if "linear.stack_weights" in parts.model.tensors:
+        raise ValueError("the model has the sum of a stack, which cannot be taken apart")
     v = parts.model.tensors["linear.level_weights"]
     c = parts.model.tensors["linear.level_offsets"]
     above = [frozenset().union(*(parts.graph.above(n) for n in leaves)) for leaves in parts.sets]

@@ -69,9 +69,10 @@ struct Stack {
   std::optional<std::vector<std::string>> methods;
 
   Stack() = default;
+  /// No names: none.
   Stack(std::initializer_list<std::string> names) : methods(names) {}
-  /// Throws InvalidOption unless the text is `auto`, `none` or names separated by commas, as
-  /// validate() does.
+  /// Throws InvalidOption unless the text is `auto`, `none` or names separated by commas, or by +
+  /// as in grids, as validate() does.
   static Stack parse(std::string_view text);
   std::string to_text() const;
   void validate() const;
@@ -101,16 +102,15 @@ auto match_names_field(std::string_view when) {
 namespace detail {
 template <class Options>
 auto one_vs_rest_fields() {
-  return std::tuple_cat(
-      detail::common_fields<Options>(), detail::decision_fields<Options>(),
-      std::tuple{
-          field("tolerance", &Options::tolerance, positive,
-                "relative duality gap at which training stops"),
-          field("max_passes", &Options::max_passes, at_least(1),
-                "maximum number of passes over the rows"),
-      },
-      detail::match_names_field<Options>("rows of texts, without crammer-singer in flat-svm: "),
-      detail::partial_labels_field<Options>());
+  return std::tuple_cat(detail::common_fields<Options>(), detail::decision_fields<Options>(),
+                        std::tuple{
+                            field("tolerance", &Options::tolerance, positive,
+                                  "relative duality gap at which training stops"),
+                            field("max_passes", &Options::max_passes, at_least(1),
+                                  "maximum number of passes over the rows"),
+                        },
+                        detail::match_names_field<Options>("rows of texts, one-vs-rest: "),
+                        detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -130,7 +130,8 @@ auto softmax_field() {
   return std::tuple{field("multiclass", &Options::multiclass,
                           {MulticlassKind::ovr, MulticlassKind::softmax},
                           "logistic loss of each label against the rest, or of the softmax of all "
-                          "scores (multinomial; rows with one label)")};
+                          "scores (multinomial; rows with one label, regularised intercepts, "
+                          "hierarchies that are nearly trees)")};
 }
 }  // namespace detail
 
@@ -275,8 +276,10 @@ struct LevelSvmOptions {
             field("stack", &Options::stack,
                   "rows with one label: methods whose scores are added to those of the levels, "
                   "with weights fitted on the same held-out rows: nhsvm, flat-lr, or both, "
-                  "separated by a comma, or none; auto: both where rows are dense, at least 1000 "
-                  "and more than columns, no names of labels count, intercepts are not free and "
+                  "separated by a comma (in a grid by +), or none; auto: both where rows are "
+                  "dense, at least 1000 "
+                  "of them differ and more than there are columns, no names of labels count, "
+                  "intercepts are not free and "
                   "multiclass is not ovr; otherwise none"),
         });
   }

@@ -24,8 +24,9 @@ class Continued(Classifier):
             return {}
         if hasattr(self, "model_") and not self.model_.has_state:
             warnings.warn(
-                "warm_start: the model keeps no state of its training, as it is from a file or was "
-                "fitted without warm_start; the training starts anew",
+                "warm_start: the model keeps no state of its training, as it is from a file, was "
+                "fitted without warm_start or has options with which none is kept, such as "
+                "multiclass='softmax'; the training starts anew",
                 UserWarning,
                 stacklevel=3,
             )

@@ -16,6 +16,8 @@ def option_text(value: Any) -> str:
         return ""
     if isinstance(value, Mapping):
         return json.dumps(value)
+    if isinstance(value, list | tuple) and value and isinstance(value[0], str):
+        return ",".join(value)
     if isinstance(value, list | tuple | np.ndarray):
         return ",".join(f"{float(each):.17g}" for each in value)
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)

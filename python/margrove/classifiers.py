@@ -69,11 +69,11 @@ class FlatSVC(Continued):
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
     match_names : bool, default False
-        rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of
-        a label (of --label-names, names and alternative names of SKOS, names and synonyms of OBO;
-        or the label itself, where none has a name and at least half of them are words) adds to its
-        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
-        without rows can be answered, too [true | false]
+        rows of texts, one-vs-rest: the similarity of a text to the names of a label (of
+        --label-names, names and alternative names of SKOS, names and synonyms of OBO; or the label
+        itself, where none has a name and at least half of them are words) adds to its score, with a
+        weight fitted by a cross-validation in decision_folds; labels with names and without rows
+        can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
@@ -296,17 +296,18 @@ class FlatLogisticRegression(Continued):
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
     match_names : bool, default False
-        rows of texts, without crammer-singer in flat-svm: the similarity of a text to the names of
-        a label (of --label-names, names and alternative names of SKOS, names and synonyms of OBO;
-        or the label itself, where none has a name and at least half of them are words) adds to its
-        score, with a weight fitted by a cross-validation in decision_folds; labels with names and
-        without rows can be answered, too [true | false]
+        rows of texts, one-vs-rest: the similarity of a text to the names of a label (of
+        --label-names, names and alternative names of SKOS, names and synonyms of OBO; or the label
+        itself, where none has a name and at least half of them are words) adds to its score, with a
+        weight fitted by a cross-validation in decision_folds; labels with names and without rows
+        can be answered, too [true | false]
     partial_labels : bool, default False
         an inner node of the hierarchy as the label of a row says that the row's class is a leaf
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     multiclass : str, default "ovr"
         logistic loss of each label against the rest, or of the softmax of all scores (multinomial;
-        rows with one label) [ovr | softmax]
+        rows with one label, regularised intercepts, hierarchies that are nearly trees) [ovr |
+        softmax]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1330,7 +1331,8 @@ class HRLogisticRegression(Classifier):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     multiclass : str, default "ovr"
         logistic loss of each label against the rest, or of the softmax of all scores (multinomial;
-        rows with one label) [ovr | softmax]
+        rows with one label, regularised intercepts, hierarchies that are nearly trees) [ovr |
+        softmax]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1703,9 +1705,10 @@ class LevelSVC(Leveled):
         a column and a node [auto | ovr | crammer-singer]
     stack : str, default "auto"
         rows with one label: methods whose scores are added to those of the levels, with weights
-        fitted on the same held-out rows: nhsvm, flat-lr, or both, separated by a comma, or none;
-        auto: both where rows are dense, at least 1000 and more than columns, no names of labels
-        count, intercepts are not free and multiclass is not ovr; otherwise none
+        fitted on the same held-out rows: nhsvm, flat-lr, or both, separated by a comma (in a grid
+        by +), or none; auto: both where rows are dense, at least 1000 of them differ and more than
+        there are columns, no names of labels count, intercepts are not free and multiclass is not
+        ovr; otherwise none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None

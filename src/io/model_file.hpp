@@ -10,7 +10,7 @@
 namespace margrove {
 
 /// Files of later versions are refused, those of earlier versions are read.
-inline constexpr std::uint64_t kModelFormatVersion = 11;
+inline constexpr std::uint64_t kModelFormatVersion = 12;
 /// The first version that can hold the model, which is the one that is written: 9 for words of all
 /// scripts and for vectors of columns, 8 for vectors of texts, 7 for stems, 6 for words with their
 /// marks, 5 for hashed terms, 4 for compressed models, 3 for models whose terms or their weights

@@ -28,7 +28,7 @@ Stack Stack::parse(std::string_view text) {
   stack.methods.emplace();
   if (text == kNone) return stack;
   while (true) {
-    const std::size_t end = std::min(text.find(','), text.size());
+    const std::size_t end = std::min(text.find_first_of(",+"), text.size());
     stack.methods->emplace_back(text.substr(0, end));
     if (end == text.size()) break;
     text.remove_prefix(end + 1);
@@ -156,14 +156,22 @@ constexpr std::array kKinds{Kind{"nhsvm", kPathHingeWeight, stacked_nhsvm},
 /// Weights that are fitted on fewer rows may be chance.
 constexpr std::size_t kLeastRows = 1000;
 
+/// Equal rows count once: where rows have weights, they are merged before.
+std::size_t num_distinct_rows(const LeafSets& leaves, const CsrView& X, RunControl& control) {
+  const auto merged = merge_equal_rows(X, leaves.sets, {}, &control);
+  return merged ? merged->rows.size() : X.num_rows();
+}
+
 /// Whether a stack is the default: on dense rows with more rows than columns, linear classifiers
 /// underfit, and differ.
-bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, const CsrView& X) {
+bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, const CsrView& X,
+                       RunControl& control) {
   if (options.multiclass == MulticlassKind::ovr || options.intercept_penalty == 0) return false;
   if (!leaves.sets.single_label() || X.num_rows() < kLeastRows) return false;
-  if (X.num_columns() >= X.num_rows()) return false;
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  return static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+  if (static_cast<double>(X.num_nonzeros()) <= 0.5 * area) return false;
+  const std::size_t num_rows = num_distinct_rows(leaves, X, control);
+  return num_rows >= kLeastRows && num_rows > X.num_columns();
 }
 
 }  // namespace
@@ -179,9 +187,10 @@ void require_stack(const LevelSvmOptions& options) {
 }
 
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
-                                       const LeafSets& leaves, const CsrView& X) {
+                                       const LeafSets& leaves, const CsrView& X,
+                                       RunControl& control) {
   if (!options.stack.methods) {
-    if (has_names || !stacks_by_default(options, leaves, X)) return {};
+    if (has_names || !stacks_by_default(options, leaves, X, control)) return {};
     return {"nhsvm", "flat-lr"};
   }
   require<InvalidOption>(options.stack.methods->empty() || leaves.sets.single_label(),

@@ -47,7 +47,8 @@ void require_stack(const LevelSvmOptions& options);
 /// X has the intercept. Throws InvalidOption if methods are given, but some rows have several
 /// labels.
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
-                                       const LeafSets& leaves, const CsrView& X);
+                                       const LeafSets& leaves, const CsrView& X,
+                                       RunControl& control);
 
 /// The methods of these names. C of each is its automatic one, times the ratio of the C in the
 /// options to the automatic one of level-svm.

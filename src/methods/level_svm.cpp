@@ -465,7 +465,7 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   if (has_names) plan.names = names_of_leaves(data, plan.leaves);
   set_groups(options, plan);
   detail::Stack stack;
-  stack.methods = stacked_names(options, has_names, plan.leaves, plan.rows.X);
+  stack.methods = stacked_names(options, has_names, plan.leaves, plan.rows.X, control);
   set_stack(*stack.methods, options, data, control, plan);
   MemoryEstimate memory = memory_of(plan, executor.size());
   Plan made;

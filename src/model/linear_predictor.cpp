@@ -72,11 +72,12 @@ std::string listed(const std::vector<double>& of_levels, double scale) {
 
 /// The lines of `info` on the levels, from the roots down.
 std::vector<Fact> facts_of(const LevelWeights& levels) {
-  const double scale = *std::ranges::max_element(levels.factors);
+  double scale = *std::ranges::max_element(levels.factors);
+  for (const double weight : levels.stacked) scale = std::max(scale, weight);
   std::vector<Fact> facts{{"level weights", listed(levels.factors, scale)},
                           {"level offsets", listed(levels.offsets, scale)}};
   if (!levels.stacked.empty()) {
-    facts.push_back({"stack weights", listed(levels.stacked, 1)});
+    facts.push_back({"stack weights", listed(levels.stacked, scale)});
   }
   if (levels.joint.empty()) return facts;
   std::string how;

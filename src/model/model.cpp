@@ -1,7 +1,6 @@
 #include "model/model.hpp"
 
 #include <algorithm>
-
 #include <cmath>
 #include <limits>
 

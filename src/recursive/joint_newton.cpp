@@ -60,6 +60,7 @@ constexpr int kMaxProducts = 50;   // per system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 constexpr int kMaxHalvings = 25;
+constexpr float kMostCurvature = 1e6F;  // of the preconditioner, whose rounding grows with it
 
 /// What both kinds of problems have.
 struct NewtonProblem {
@@ -96,7 +97,11 @@ class JointNewton {
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
-    if (options.softmax) softmax_.emplace(X_.num_rows(), num_blocks_);
+    if (options.softmax) {
+      softmax_.emplace(X_.num_rows(), num_blocks_);
+      const std::vector<double> ones(kernel_.targets().size(), 1.0);
+      if (kernel_.is_invertible()) common_ = kernel_.solve_column(ones);
+    }
     curvature_base_ = float8_base((softmax_ ? 1.0F : 0.25F) * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
     for (Scratch& scratch : scratch_) {
@@ -172,9 +177,34 @@ class JointNewton {
   void move(float step) {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
-          return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
-                              chunk(z_, c), shared_.w(c), scratch.label);
+          if (common_.empty()) {
+            return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
+                                chunk(z_, c), shared_.w(c), scratch.label);
+          }
+          add_centred(step, c);
+          return kernel_.move(0.0F, {}, chunk(z_, c), shared_.w(c), scratch.label);
         });
+  }
+
+  /// z += step s in a chunk, of which the part that all leaves share is then removed: it does not
+  /// change a softmax, whose optimum has sum_l z_l = 0, and rounding would make it large.
+  void add_centred(float step, std::size_t c) {
+    const std::span<float> z = chunk(z_, c);
+    const std::span<const BFloat16> s = chunk(s_, c);
+    for (std::size_t k = 0; k < z.size() && step != 0; ++k) z[k] += step * wide(s[k]);
+    double sums[kChunkWidth] = {};
+    double total = 0;
+    for (std::size_t t = 0; t < common_.size(); ++t) {
+      for (std::size_t f = 0; f < kChunkWidth; ++f) sums[f] += z[t * kChunkWidth + f];
+      total += common_[t];
+    }
+    for (std::size_t t = 0; t < common_.size(); ++t) {
+      const double share = common_[t] / total;
+      for (std::size_t f = 0; f < kChunkWidth; ++f) {
+        float& value = z[t * kChunkWidth + f];
+        value = static_cast<float>(value - share * sums[f]);
+      }
+    }
   }
 
   double gap() {
@@ -313,10 +343,14 @@ class JointNewton {
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
     add_gradient(X_, tail_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
     if (softmax_) {
-      SoftmaxLoss::to_weights(num_targets(b), positives(b), costs_, scratch.slopes);
+      SoftmaxLoss::to_weights(num_targets(b), positives(b), costs_, scratch.curvatures,
+                              scratch.slopes);
       pack_curvatures(b, scratch.slopes);
     }
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
+    for (Lanes& lanes : diagonal) {
+      for (float& h : lanes.at) h = std::min(h, kMostCurvature);
+    }
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       write_residual(scratch.gradient.data() + c * kChunkWidth, &chunk(z_, c)[at],
                      &chunk(rho_, c)[at]);
@@ -364,7 +398,7 @@ class JointNewton {
   double multiply() {
     if (softmax_) average_over_leaves();
     const std::span<const float> means = softmax_ ? softmax_->means() : std::span<const float>();
-    return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+    const double curved = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       if (!control_.proceed()) return 0.0;
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       read_direction(b, scratch);
@@ -376,6 +410,35 @@ class JointNewton {
         write_chunk(product.data() + c * kChunkWidth, &shared_.p(c)[block_begin(b)]);
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
+    });
+    return common_.empty() ? curved : curved + add_common_curvature();
+  }
+
+  /// The part of p that all leaves share has no curvature in a softmax, so that the rounding of rho
+  /// would make it large. move() removes it; here it gets the curvature of the others: with q =
+  /// K^-1 1, p = H p + m q (q' p at the p before) for each column, where m (q' 1)^2 is the sum of
+  /// H's diagonal. Returns the sum of m (q' p)^2.
+  double add_common_curvature() {
+    const double total = std::accumulate(common_.begin(), common_.end(), 0.0);
+    return over_chunks([&](std::size_t c, Scratch&) {
+      const std::span<BFloat16> p = shared_.p(c);
+      const std::span<const BFloat16> zeta = shared_.zeta(c);
+      const std::span<const BFloat16> h = chunk(h_, c);
+      double sums[kChunkWidth] = {}, curvatures[kChunkWidth] = {};  // q'p = 1'zeta
+      for (std::size_t k = 0; k < common_.size() * kChunkWidth; ++k) {
+        sums[k % kChunkWidth] += wide(zeta[k]);
+        curvatures[k % kChunkWidth] += wide(h[k]);
+      }
+      double squares = 0;
+      for (std::size_t f = 0; f < kChunkWidth; ++f) {
+        const double m = curvatures[f] / (total * total);
+        squares += m * sums[f] * sums[f];
+        for (std::size_t t = 0; t < common_.size(); ++t) {
+          BFloat16& value = p[t * kChunkWidth + f];
+          value = narrow(static_cast<float>(wide(value) + m * sums[f] * common_[t]));
+        }
+      }
+      return squares;
     });
   }
 
@@ -512,6 +575,7 @@ class JointNewton {
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
   std::optional<SoftmaxLoss> softmax_;
+  std::vector<double> common_;  // K^-1 1, of the softmax where K is invertible
   std::vector<Scratch> scratch_;
 };
 

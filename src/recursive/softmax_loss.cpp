@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "linear/block_losses.hpp"
+#include <limits>
 
 namespace margrove::detail {
 namespace {
@@ -11,7 +10,17 @@ namespace {
 /// Lanes without a target have no part in the sums.
 void hide_padding(std::size_t num_lanes, std::span<Lanes> scores) {
   if (num_lanes == kLanes) return;
-  for (Lanes& row : scores) std::fill(row.at + num_lanes, row.at + kLanes, kNoLossScore);
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  for (Lanes& row : scores) std::fill(row.at + num_lanes, row.at + kLanes, kLowest);
+}
+
+/// p (1 - p) at p = exp(-loss), but where p < 1/2, tanh(m/2) / (2m) at the log odds m, the
+/// curvature of a parabola above the logistic loss: the second derivative is next to nothing there.
+double own_curvature(double loss) {
+  const double p = std::exp(-loss);
+  if (p > 0.49) return p * (1 - p);
+  const double m = loss < 30 ? std::log(std::expm1(loss)) : loss;
+  return std::tanh(0.5 * m) / (2 * m);
 }
 
 template <class Task>
@@ -58,15 +67,24 @@ LaneSums SoftmaxLoss::linearise(std::size_t num_lanes, const Positives& positive
           0.0, std::log(double{totals_[i].sum}) + totals_[i].largest - double{scores[i].at[l]});
       losses.at[l] += costs[i] * loss;
       slopes[i].at[l] = static_cast<float>(costs[i] * std::expm1(-loss));
+      curvatures[i].at[l] = static_cast<float>(costs[i] * own_curvature(loss));
     }
   }
   return losses;
 }
 
 void SoftmaxLoss::to_weights(std::size_t num_lanes, const Positives& positives,
-                             std::span<const float> costs, std::span<Lanes> slopes) {
+                             std::span<const float> costs, std::span<const Lanes> curvatures,
+                             std::span<Lanes> slopes) {
   for (std::size_t l = 0; l < num_lanes; ++l) {
-    for (const std::uint32_t i : positives(l)) slopes[i].at[l] += costs[i];
+    for (const std::uint32_t i : positives(l)) {
+      // The weight w of the row's own target with w o / (w + o) its curvature, for o those of
+      // others.
+      const double others = -slopes[i].at[l], curvature = curvatures[i].at[l];
+      slopes[i].at[l] = others > curvature
+                            ? static_cast<float>(curvature * others / (others - curvature))
+                            : costs[i];
+    }
   }
 }
 

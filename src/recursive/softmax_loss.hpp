@@ -36,14 +36,17 @@ class SoftmaxLoss {
   void add_scores(std::size_t b, std::size_t num_lanes, std::span<Lanes> scores);
   /// After all blocks.
   void sum_up(Executor& executor);
-  /// Writes the first derivatives of a block at its scores, and the diagonal of the second ones.
+  /// Writes the first derivatives of a block at its scores, and the diagonal of the second ones,
+  /// which for a row's own target is that of a parabola above the loss where p_il < 1/2.
   /// positives(l): the rows of its target l. Returns the losses of these rows.
   LaneSums linearise(std::size_t num_lanes, const Positives& positives,
                      std::span<const float> costs, std::span<Lanes> scores, std::span<Lanes> slopes,
                      std::span<Lanes> curvatures) const;
-  /// Turns these first derivatives into the weights C_i p_il of the second ones.
+  /// Turns these first derivatives into the weights C_i p_il of the second ones; those of a row's
+  /// own target are larger where its p_il is small, as its curvature is.
   static void to_weights(std::size_t num_lanes, const Positives& positives,
-                         std::span<const float> costs, std::span<Lanes> slopes);
+                         std::span<const float> costs, std::span<const Lanes> curvatures,
+                         std::span<Lanes> slopes);
 
   /// Changes of the scores of block b with their weights.
   void add_changes(std::size_t b, std::span<const Lanes> changes, std::span<const Lanes> weights);

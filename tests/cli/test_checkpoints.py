@@ -257,13 +257,17 @@ class Checkpoints(CliTest):
         self.write("trees", parsed(5, 1))
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
         no_state = (
-            "with these options does not keep its state. flat-svm, flat-lr, top-down-svm and "
+            "with these options does not keep its state. top-down-svm does, flat-svm, flat-lr and "
             "level-svm with multiclass ovr and no stack do"
         )
         hierarchy = ["--hierarchy", "tree"]
         cases = [
             (["--method", "hr-svm", *hierarchy, *keep], f"method hr-svm {no_state}"),
             (["--method", "level-svm", *hierarchy, *keep], f"method level-svm {no_state}"),
+            (
+                ["--method", "flat-lr", "--multiclass", "softmax", *keep],
+                f"method flat-lr {no_state}",
+            ),
             (["--method", "kernel-ridge", *keep], f"method kernel-ridge {no_state}"),
             (["--method", "shared-svm", *hierarchy, *keep], f"method shared-svm {no_state}"),
             ([*NHSVM, "--solver", "one-slack", *keep], f"method nhsvm {no_state}"),

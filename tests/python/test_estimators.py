@@ -456,6 +456,9 @@ def test_a_stack_has_a_weight_for_each_of_its_methods() -> None:
     listed = [float(value) for value in dict(model.model_.facts)["stack weights"].split()]
     assert np.allclose(model.stack_weights_, listed, rtol=1e-3)
     assert (model.predict(X) == y).all()
+    as_list: Any = ["nhsvm", "flat-lr"]
+    listed_alike = LevelSVC(hierarchy=tree, stack=as_list).fit(X, y)
+    np.testing.assert_array_equal(model.stack_weights_, listed_alike.stack_weights_)
     with pytest.raises(ValueError, match="option stack is 'hsvm', but must be auto, none, or"):
         LevelSVC(hierarchy=tree, stack="hsvm").fit(X, y)
 

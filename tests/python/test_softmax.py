@@ -78,6 +78,29 @@ def test_two_labels_and_an_intercept(rows: tuple[np.ndarray, np.ndarray]) -> Non
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_rows_with_large_values_are_learned_as_well(C: float) -> None:
+    """The part of the weights that all labels share must stay small beside the others."""
+    rng = np.random.default_rng(5)
+    means = rng.normal(size=(4, 5))
+    places = rng.integers(4, size=600)
+    X = 1000 * (means[places] + rng.normal(size=(600, 5)))
+    scores = {
+        multiclass: FlatLogisticRegression(C=C, multiclass=multiclass, scale="none")
+        .fit(X, places)
+        .score(X, places)
+        for multiclass in ("ovr", "softmax")
+    }
+    assert scores["softmax"] >= scores["ovr"] - 0.01
+
+
+def test_a_warm_start_says_that_it_keeps_nothing(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    model = FlatLogisticRegression(multiclass="softmax", warm_start=True).fit(X, y)
+    with pytest.warns(UserWarning, match="has options with which none is kept, such as multiclass"):
+        model.fit(X, y)
+
+
 def test_a_model_of_a_file_answers_alike(
     rows: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:

@@ -171,6 +171,14 @@ TEST(Stack, by_default_there_is_none_where_there_cannot_be_one) {
   EXPECT_EQ(stack_of({}, grouped_rows(2000, 3), groups()), "nhsvm,flat-lr");
 }
 
+TEST(Stack, equal_rows_count_once_for_the_default) {
+  const Hierarchy tree = groups();
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < 1500; ++i) rows.push_back(i % 300);
+  const ModelParts model = train("level-svm", {}, select_rows(grouped_rows(300, 3), rows), &tree);
+  EXPECT_EQ(option_of(model, "stack"), "none");
+}
+
 TEST(Stack, cannot_be_where_the_message_says_why) {
   const Hierarchy tree = groups(), dag = overlapping_groups();
   const auto refused = [&](OptionValues options, Examples raw, const Hierarchy& graph) {
@@ -199,6 +207,7 @@ TEST(Stack, wrong_names_are_refused) {
   for (const std::string text : {"auto", "none", "nhsvm", "flat-lr", "nhsvm,flat-lr"}) {
     EXPECT_EQ(detail::Stack::parse(text).to_text(), text);
   }
+  EXPECT_EQ(detail::Stack::parse("nhsvm+flat-lr").to_text(), "nhsvm,flat-lr");
   const LevelSvmOptions options{.stack = {"flat-lr", "nhsvm"}};
   EXPECT_EQ(options.stack.to_text(), "flat-lr,nhsvm");
   const LevelSvmOptions wrong{.stack = {"svm"}};
