@@ -166,7 +166,8 @@ void require_kernel_features(const Method& method, bool are_given, std::string_v
 
 RecordFeatures record_features_of(const ModelParts& kernel_model, const std::string& name,
                                   RecordSelection selection, const std::string& source) {
-  require_kind(kernel_model, RowKind::records, &selection, source, concat("kernel_model ", name));
+  const RowKind columns = row_kind(/*selects_columns=*/true, /*are_texts=*/false);
+  require_kind(kernel_model, columns, &selection, source, concat("kernel_model ", name));
   RecordFeatures features = kernel_model.records.value();
   features.selection = std::move(selection);  // with its own labels
   features.text.num_rows_without_terms = 0;
