@@ -19,23 +19,27 @@
 namespace margrove {
 namespace {
 
-/// The options of hr-lr as those of hr-svm.
-HrSvmOptions as_svm(const HrLrOptions& options) {
-  return {.C = options.C,
-          .lambda = options.lambda,
-          .bias = options.bias,
-          .intercept_penalty = options.intercept_penalty,
-          .seed = options.seed,
-          .decision = options.decision,
-          .decision_folds = options.decision_folds,
-          .alpha = options.alpha,
-          .dag = options.dag,
-          .label_graph = options.label_graph,
-          .anchor = options.anchor,
-          .tolerance = options.tolerance,
-          .max_passes = options.max_passes,
-          .partial_labels = options.partial_labels,
-          .loss = PointLossKind::logistic};
+/// The options of hr-lr, or of flat-lr, which has fewer, as those of hr-svm.
+template <class Options>
+HrSvmOptions as_svm(const Options& options) {
+  HrSvmOptions svm{.C = options.C,
+                   .lambda = options.lambda,
+                   .bias = options.bias,
+                   .intercept_penalty = options.intercept_penalty,
+                   .seed = options.seed,
+                   .decision = options.decision,
+                   .decision_folds = options.decision_folds,
+                   .tolerance = options.tolerance,
+                   .max_passes = options.max_passes,
+                   .partial_labels = options.partial_labels,
+                   .loss = PointLossKind::logistic};
+  if constexpr (std::is_same_v<Options, HrLrOptions>) {
+    svm.alpha = options.alpha;
+    svm.dag = options.dag;
+    svm.label_graph = options.label_graph;
+    svm.anchor = options.anchor;
+  }
+  return svm;
 }
 
 // Label graphs ------------------------------------------------------------------------------------
@@ -369,19 +373,9 @@ Plan plan_softmax(const FlatLrOptions& options, const TrainingSet& data, Executo
                   RunControl& control) {
   require<InvalidOption>(!options.match_names,
                          "option match_names is given, but multiclass is softmax");
-  const HrLrOptions of_leaves{.C = options.C,
-                              .lambda = options.lambda,
-                              .bias = options.bias,
-                              .intercept_penalty = options.intercept_penalty,
-                              .seed = options.seed,
-                              .decision = options.decision,
-                              .decision_folds = options.decision_folds,
-                              .tolerance = options.tolerance,
-                              .max_passes = options.max_passes,
-                              .partial_labels = options.partial_labels};
   TrainingSet flat = data;
   flat.hierarchy = nullptr;
-  return make_recursive_plan(as_svm(of_leaves), true, flat, executor, control);
+  return make_recursive_plan(as_svm(options), true, flat, executor, control);
 }
 
 Method hr_svm() {
