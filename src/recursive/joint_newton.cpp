@@ -261,32 +261,36 @@ class JointNewton {
   /// Where the block's part of a chunk begins.
   static std::size_t block_begin(std::size_t b) { return b * kLanes * kChunkWidth; }
 
+  /// Sums task(block, scratch) over the blocks for which proceed() says that there is time.
+  template <class Proceed, class Task>
+  double over_blocks(const Proceed& proceed, const Task& task) {
+    return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      return proceed() ? task(b, scratch_[static_cast<std::size_t>(worker)]) : 0.0;
+    });
+  }
+
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
   /// have been optimised; returns the objective. Sets is_cut_ where there is no time for all
   /// blocks.
   double linearise() {
-    if (softmax_ && !sum_over_leaves()) return std::numeric_limits<double>::quiet_NaN();
-    const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+    const auto proceed = [&] {
       if (!closing_.proceed()) is_cut_ = true;
+      return !is_cut_;
+    };
+    if (softmax_) {
+      over_blocks(proceed, [&](std::size_t b, Scratch& scratch) {
+        score_block(b, scratch);
+        softmax_->add_scores(b, num_targets(b), scratch.scores);
+        return 0.0;
+      });
       if (is_cut_) return std::numeric_limits<double>::quiet_NaN();
-      return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
-    });
-    if (is_cut_) return losses;
+      softmax_->sum_up(executor_);
+    }
+    const double losses = over_blocks(
+        proceed, [&](std::size_t b, Scratch& scratch) { return linearise_block(b, scratch); });
+    if (is_cut_) return std::numeric_limits<double>::quiet_NaN();
     if (settles_intercepts()) intercepts_.move(intercept_column(), regulariser_);
     return regulariser_ + losses;
-  }
-
-  /// The sums of the softmax. False where there is no time for all blocks.
-  bool sum_over_leaves() {
-    executor_.for_each(num_blocks_, [&](std::size_t b, int worker) {
-      if (!closing_.proceed()) is_cut_ = true;
-      if (is_cut_) return;
-      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
-      score_block(b, scratch);
-      softmax_->add_scores(b, num_targets(b), scratch.scores);
-    });
-    if (!is_cut_) softmax_->sum_up(executor_);
-    return !is_cut_;
   }
 
   InterceptColumn intercept_column() {
@@ -396,11 +400,18 @@ class JointNewton {
 
   /// p = H p; returns p' H p at the p before. Incomplete where the time has ended.
   double multiply() {
-    if (softmax_) average_over_leaves();
+    const auto proceed = [&] { return control_.proceed(); };
+    if (softmax_) {  // the means over a row's leaves of the scores of p
+      over_blocks(proceed, [&](std::size_t b, Scratch& scratch) {
+        read_direction(b, scratch);
+        score_rows(X_, tail_, scratch.system.direction, scratch.scores);
+        softmax_->add_changes(b, scratch.scores, scratch.curvatures);
+        return 0.0;
+      });
+      softmax_->average(executor_);
+    }
     const std::span<const float> means = softmax_ ? softmax_->means() : std::span<const float>();
-    const double curved = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
-      if (!control_.proceed()) return 0.0;
-      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+    const double curved = over_blocks(proceed, [&](std::size_t b, Scratch& scratch) {
       read_direction(b, scratch);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
@@ -448,18 +459,6 @@ class JointNewton {
       read_chunk(&shared_.p(c)[block_begin(b)], scratch.system.direction.data() + c * kChunkWidth);
     }
     unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
-  }
-
-  /// The means over a row's leaves of the scores of p.
-  void average_over_leaves() {
-    executor_.for_each(num_blocks_, [&](std::size_t b, int worker) {
-      if (!control_.proceed()) return;
-      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
-      read_direction(b, scratch);
-      score_rows(X_, tail_, scratch.system.direction, scratch.scores);
-      softmax_->add_changes(b, scratch.scores, scratch.curvatures);
-    });
-    softmax_->average(executor_);
   }
 
   /// s = zeta of the direction; returns the directional derivative of P.
