@@ -42,6 +42,7 @@
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 #include "numerics/row_kernels.hpp"
+#include "recursive/common_part.hpp"
 #include "recursive/label_kernel.hpp"
 #include "recursive/leaf_intercepts.hpp"
 #include "recursive/leaf_paths.hpp"
@@ -99,8 +100,7 @@ class JointNewton {
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
     if (options.softmax) {
       softmax_.emplace(X_.num_rows(), num_blocks_);
-      const std::vector<double> ones(kernel_.targets().size(), 1.0);
-      if (kernel_.is_invertible()) common_ = kernel_.solve_column(ones);
+      common_ = CommonPart::of(kernel_);
     }
     curvature_base_ = float8_base((softmax_ ? 1.0F : 0.25F) * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
@@ -175,36 +175,14 @@ class JointNewton {
 
   /// z += step s, w = K z.
   void move(float step) {
-    regulariser_ =
-        0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
-          if (common_.empty()) {
-            return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
-                                chunk(z_, c), shared_.w(c), scratch.label);
-          }
-          add_centred(step, c);
-          return kernel_.move(0.0F, {}, chunk(z_, c), shared_.w(c), scratch.label);
-        });
-  }
-
-  /// z += step s in a chunk, of which the part that all leaves share is then removed: it does not
-  /// change a softmax, whose optimum has sum_l z_l = 0, and rounding would make it large.
-  void add_centred(float step, std::size_t c) {
-    const std::span<float> z = chunk(z_, c);
-    const std::span<const BFloat16> s = chunk(s_, c);
-    for (std::size_t k = 0; k < z.size() && step != 0; ++k) z[k] += step * wide(s[k]);
-    double sums[kChunkWidth] = {};
-    double total = 0;
-    for (std::size_t t = 0; t < common_.size(); ++t) {
-      for (std::size_t f = 0; f < kChunkWidth; ++f) sums[f] += z[t * kChunkWidth + f];
-      total += common_[t];
-    }
-    for (std::size_t t = 0; t < common_.size(); ++t) {
-      const double share = common_[t] / total;
-      for (std::size_t f = 0; f < kChunkWidth; ++f) {
-        float& value = z[t * kChunkWidth + f];
-        value = static_cast<float>(value - share * sums[f]);
-      }
-    }
+    regulariser_ = 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
+                     const std::span<float> z = chunk(z_, c);
+                     const auto s = step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c);
+                     if (!common_) return kernel_.move(step, s, z, shared_.w(c), scratch.label);
+                     for (std::size_t k = 0; k < s.size(); ++k) z[k] += step * wide(s[k]);
+                     common_->remove(z);
+                     return kernel_.move(0.0F, {}, z, shared_.w(c), scratch.label);
+                   });
   }
 
   double gap() {
@@ -375,9 +353,15 @@ class JointNewton {
   /// Each leaf's loss.
   LaneSums linearise_rows(std::size_t b, Scratch& scratch) const {
     const std::size_t count = num_targets(b);
+    const auto curvature = [](double score, double cost) {
+      const double m = std::max(std::abs(score), 1e-3);
+      return cost * std::tanh(0.5 * m) / (2 * m);
+    };
     LaneSums losses = softmax_ ? softmax_->linearise(count, positives(b), costs_, scratch.scores,
                                                      scratch.slopes, scratch.curvatures)
-                               : linearise_logistic_rows(count, positives(b), scratch);
+                               : detail::linearise_block<LogisticLoss>(
+                                     count, positives(b), costs_, curvature, scratch.scores,
+                                     scratch.slopes, scratch.curvatures);
     for (std::size_t l = count; l < kLanes; ++l) {  // the padding
       losses.at[l] = 0;
       for (std::size_t i = 0; i < X_.num_rows(); ++i) {
@@ -385,17 +369,6 @@ class JointNewton {
       }
     }
     return losses;
-  }
-
-  template <class Positives>
-  LaneSums linearise_logistic_rows(std::size_t count, const Positives& own,
-                                   Scratch& scratch) const {
-    const auto curvature = [](double score, double cost) {
-      const double m = std::max(std::abs(score), 1e-3);
-      return cost * std::tanh(0.5 * m) / (2 * m);
-    };
-    return detail::linearise_block<LogisticLoss>(count, own, costs_, curvature, scratch.scores,
-                                                 scratch.slopes, scratch.curvatures);
   }
 
   /// p = H p; returns p' H p at the p before. Incomplete where the time has ended.
@@ -422,35 +395,10 @@ class JointNewton {
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
-    return common_.empty() ? curved : curved + add_common_curvature();
-  }
-
-  /// The part of p that all leaves share has no curvature in a softmax, so that the rounding of rho
-  /// would make it large. move() removes it; here it gets the curvature of the others: with q =
-  /// K^-1 1, p = H p + m q (q' p at the p before) for each column, where m (q' 1)^2 is the sum of
-  /// H's diagonal. Returns the sum of m (q' p)^2.
-  double add_common_curvature() {
-    const double total = std::accumulate(common_.begin(), common_.end(), 0.0);
-    return over_chunks([&](std::size_t c, Scratch&) {
-      const std::span<BFloat16> p = shared_.p(c);
-      const std::span<const BFloat16> zeta = shared_.zeta(c);
-      const std::span<const BFloat16> h = chunk(h_, c);
-      double sums[kChunkWidth] = {}, curvatures[kChunkWidth] = {};  // q'p = 1'zeta
-      for (std::size_t k = 0; k < common_.size() * kChunkWidth; ++k) {
-        sums[k % kChunkWidth] += wide(zeta[k]);
-        curvatures[k % kChunkWidth] += wide(h[k]);
-      }
-      double squares = 0;
-      for (std::size_t f = 0; f < kChunkWidth; ++f) {
-        const double m = curvatures[f] / (total * total);
-        squares += m * sums[f] * sums[f];
-        for (std::size_t t = 0; t < common_.size(); ++t) {
-          BFloat16& value = p[t * kChunkWidth + f];
-          value = narrow(static_cast<float>(wide(value) + m * sums[f] * common_[t]));
-        }
-      }
-      return squares;
-    });
+    if (!common_) return curved;
+    return curved + over_chunks([&](std::size_t c, Scratch&) {
+             return common_->add_curvature(shared_.zeta(c), chunk(h_, c), shared_.p(c));
+           });
   }
 
   /// p and D of a block.
@@ -574,24 +522,24 @@ class JointNewton {
   std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
   std::optional<SoftmaxLoss> softmax_;
-  std::vector<double> common_;  // K^-1 1, of the softmax where K is invertible
+  std::optional<CommonPart> common_;  // of the softmax
   std::vector<Scratch> scratch_;
 };
 
 /// K_l of each target if the intercept is free.
-std::optional<std::vector<double>> free_path_sums(const AdditiveProblem& problem,
+template <class Problem>
+std::optional<std::vector<double>> free_path_sums(const Problem& problem,
                                                   std::span<const NodeId> targets) {
-  if (!problem.free_intercept) return std::nullopt;
-  std::vector<double> sums;
-  const auto ancestors = ancestor_sets(*problem.graph, targets);
-  for (const NodeId t : targets) {
-    double& sum = sums.emplace_back(0.0);
-    for (const NodeId m : ancestors[t]) sum += problem.alpha[m];
+  if constexpr (requires { problem.free_intercept; }) {
+    if (!problem.free_intercept) return std::nullopt;
+    std::vector<double> sums;
+    const auto ancestors = ancestor_sets(*problem.graph, targets);
+    for (const NodeId t : targets) {
+      double& sum = sums.emplace_back(0.0);
+      for (const NodeId m : ancestors[t]) sum += problem.alpha[m];
+    }
+    return sums;
   }
-  return sums;
-}
-std::optional<std::vector<double>> free_path_sums(const SimilarityProblem&,
-                                                  std::span<const NodeId>) {
   return std::nullopt;
 }
 
