@@ -73,7 +73,8 @@ TEST(JointNewtonTail, gives_the_answer_of_rows_without_one) {
 }
 
 /// Of the additive problem at v.
-double objective_of(const Instance& instance, const WeightMatrix& v, double C) {
+double objective_of(const Instance& instance, const WeightMatrix& v,
+                    const JointNewtonOptions& options) {
   const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
   double value = 0;
   for (NodeId n = 0; n < instance.graph.num_nodes(); ++n) {
@@ -84,14 +85,18 @@ double objective_of(const Instance& instance, const WeightMatrix& v, double C) {
   for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
     const SparseRow x = instance.X.row(i);
     const auto labels = instance.labels[i];
+    double logistic = 0, exponentials = 0, of_own = 0;
     for (const NodeId t : instance.targets) {
       double score = 0;
       for (const NodeId m : sets[t]) {
         for (std::size_t k = 0; k < x.size(); ++k) score += x.values[k] * v.at(x.columns[k], m);
       }
       const bool own = std::find(labels.begin(), labels.end(), t) != labels.end();
-      value += C * LogisticLoss::value(own ? score : -score);
+      logistic += LogisticLoss::value(own ? score : -score);
+      exponentials += std::exp(score);
+      if (own) of_own = score;
     }
+    value += options.C * (options.softmax ? std::log(exponentials) - of_own : logistic);
   }
   return value;
 }
@@ -120,31 +125,6 @@ TEST(JointNewton, reaches_the_optimum_of_the_stacked_problem) {
   }
 }
 
-/// The same with the softmax of each row's scores.
-double softmax_objective_of(const Instance& instance, const WeightMatrix& v, double C) {
-  const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
-  double value = 0;
-  for (NodeId n = 0; n < instance.graph.num_nodes(); ++n) {
-    double squares = 0;
-    for (FeatureId j = 0; j < v.num_features(); ++j) squares += v.at(j, n) * v.at(j, n);
-    if (squares > 0) value += 0.5 * squares / instance.alpha[n];
-  }
-  for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
-    const SparseRow x = instance.X.row(i);
-    double sum = 0, own = 0;
-    for (const NodeId t : instance.targets) {
-      double score = 0;
-      for (const NodeId m : sets[t]) {
-        for (std::size_t k = 0; k < x.size(); ++k) score += x.values[k] * v.at(x.columns[k], m);
-      }
-      sum += std::exp(score);
-      if (instance.labels[i].front() == t) own = score;
-    }
-    value += C * (std::log(sum) - own);
-  }
-  return value;
-}
-
 TEST(JointNewton, softmax_ends_where_the_objective_is_flat_and_the_dual_below_it) {
   const JointNewtonOptions options{
       .softmax = true, .C = 0.7, .tolerance = 1e-6, .max_passes = 5000};
@@ -156,7 +136,7 @@ TEST(JointNewton, softmax_ends_where_the_objective_is_flat_and_the_dual_below_it
       const auto fit = fit_of(instance, options);
       EXPECT_EQ(fit.stop, Stop::converged);
       EXPECT_LE(fit.relative_gap(), 1e-6);
-      const double objective = softmax_objective_of(instance, fit.weights, 0.7);
+      const double objective = objective_of(instance, fit.weights, options);
       EXPECT_NEAR(objective, fit.primal, 1e-5 * objective);
       // No weight can be moved by h for a gain beyond the gap.
       WeightMatrix moved = WeightMatrix::dense(fit.weights.num_features(), fit.weights.num_nodes());
@@ -169,7 +149,7 @@ TEST(JointNewton, softmax_ends_where_the_objective_is_flat_and_the_dual_below_it
         if (weight == 0) continue;  // nodes without a part in a score
         for (const float h : {-0.05F, 0.05F}) {
           weight += h;
-          EXPECT_GT(softmax_objective_of(instance, moved, 0.7), fit.dual);
+          EXPECT_GT(objective_of(instance, moved, options), fit.dual);
           weight -= h;
         }
       }
@@ -195,7 +175,7 @@ TEST(JointNewton, reaches_the_optimum_and_the_alternating_solvers_on_random_dags
     const auto fit = fit_of(instance, kTight);
     EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
     EXPECT_LE(fit.relative_gap(), 1e-6);
-    EXPECT_NEAR(objective_of(instance, fit.weights, 0.7), fit.primal, 1e-5 * optimum);
+    EXPECT_NEAR(objective_of(instance, fit.weights, kTight), fit.primal, 1e-5 * optimum);
     Executor executor;
     RunControl control;
     const auto alternated = train_alternating(
