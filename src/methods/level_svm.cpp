@@ -411,28 +411,31 @@ void set_groups(const LevelSvmOptions& options, LevelPlan& plan) {
 
 /// Labels that can be answered by their names, although no row has them: those with names. Inner
 /// nodes only where rows have inner nodes as labels.
-std::vector<LabelId> answerable_by_name(const TrainingSet& data, double bias) {
+std::vector<LabelId> answerable_by_name(std::span<const std::string> names, const TrainingSet& data,
+                                        double bias) {
   const LabelGraph& graph = *data.hierarchy;
   bool has_inner_labels = false;
   for (std::size_t i = 0; i < data.labels->num_rows() && !has_inner_labels; ++i) {
     has_inner_labels =
         std::ranges::any_of((*data.labels)[i], [&](LabelId n) { return !graph.is_leaf(n); });
   }
-  std::vector<LabelId> labels = named_labels(data, bias);
+  std::vector<LabelId> labels = named_labels(names, data, bias);
   if (!has_inner_labels) std::erase_if(labels, [&](LabelId n) { return !graph.is_leaf(n); });
   return labels;
 }
 
-bool matches_names(const LevelSvmOptions& options, const TrainingSet& data, double bias) {
+bool matches_names(const LevelSvmOptions& options, std::span<const std::string> names,
+                   const TrainingSet& data, double bias) {
   if (options.match_names.value) return *options.match_names.value;
   if (options.stack.methods && !options.stack.methods->empty()) return false;
-  return obstacle_of_names(data, bias).empty();
+  return obstacle_of_names(names, data, bias).empty();
 }
 
-WeightMatrix names_of_leaves(const TrainingSet& data, const LeafSets& leaves) {
+WeightMatrix names_of_leaves(std::span<const std::string> names, const TrainingSet& data,
+                             const LeafSets& leaves) {
   std::vector<LabelId> labels;
   for (const NodeId leaf : leaves.candidates) labels.push_back(leaves.tree.label_of_node[leaf]);
-  return name_vectors(data, labels);
+  return name_vectors(names, data, labels);
 }
 
 void set_stack(const std::vector<std::string>& names, const LevelSvmOptions& options,
@@ -450,8 +453,9 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
       is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
   TrainingSet answered = data;
   std::vector<LabelId> by_name;
-  const bool has_names = matches_names(options, data, bias);
-  if (has_names) by_name = answerable_by_name(data, bias);
+  const std::vector<std::string> names = names_of_labels(data);
+  const bool has_names = matches_names(options, names, data, bias);
+  if (has_names) by_name = answerable_by_name(names, data, bias);
   answered.expected_labels = by_name;  // other labels without rows have no score
   LevelPlan plan(one_vs_rest_options(options, options.loss), decision_options(options),
                  without_common_roots(leaf_sets(answered)));
@@ -462,7 +466,7 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   plan.rows = planned_rows(data, plan.leaves.kept, bias);
   plan.at_nodes = sets_at_nodes(plan.leaves);
   plan.above = ancestor_sets(plan.leaves.tree.graph, plan.leaves.candidates);
-  if (has_names) plan.names = names_of_leaves(data, plan.leaves);
+  if (has_names) plan.names = names_of_leaves(names, data, plan.leaves);
   set_groups(options, plan);
   detail::Stack stack;
   stack.methods = stacked_names(options, has_names, plan.leaves, plan.rows.X, control);

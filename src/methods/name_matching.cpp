@@ -35,17 +35,14 @@ std::string MatchNames::to_text() const {
 
 }  // namespace detail
 
-namespace {
-
-/// All names of a label are one text: in measurements better than a vector for each kind of name.
-/// None where rows are not texts.
 std::vector<std::string> names_of_labels(const TrainingSet& data) {
   if (data.texts == nullptr) return {};
   return names_of_labels(*data.codec, data.label_names, data.other_names,
                          data.records != nullptr ? &data.records->selection : nullptr);
 }
 
-std::string obstacle_of(const TrainingSet& data, std::span<const std::string> names, double bias) {
+std::string obstacle_of_names(std::span<const std::string> names, const TrainingSet& data,
+                              double bias) {
   if (data.kernel_features != nullptr) {
     return "option match_names is given, but the columns are kernel features (option "
            "kernel_features), not terms";
@@ -65,10 +62,9 @@ std::string obstacle_of(const TrainingSet& data, std::span<const std::string> na
   return {};
 }
 
-/// The labels that have one of these names, ascending. Throws as named_labels().
-std::vector<LabelId> labels_with(std::span<const std::string> names, const TrainingSet& data,
-                                 double bias) {
-  const std::string obstacle = obstacle_of(data, names, bias);
+std::vector<LabelId> named_labels(std::span<const std::string> names, const TrainingSet& data,
+                                  double bias) {
+  const std::string obstacle = obstacle_of_names(names, data, bias);
   require<InvalidOption>(obstacle.empty(), obstacle);
   std::vector<LabelId> named;
   for (LabelId label = 0; label < names.size(); ++label) {
@@ -77,9 +73,8 @@ std::vector<LabelId> labels_with(std::span<const std::string> names, const Train
   return named;
 }
 
-/// name_vectors() of labels with these names.
-WeightMatrix vectors_of(std::span<const std::string> names, const TrainingSet& data,
-                        std::span<const LabelId> labels) {
+WeightMatrix name_vectors(std::span<const std::string> names, const TrainingSet& data,
+                          std::span<const LabelId> labels) {
   std::vector<std::string> texts;
   for (const LabelId label : labels) texts.push_back(names[label]);
   // Records have further columns between the terms and the vectors of texts.
@@ -88,28 +83,14 @@ WeightMatrix vectors_of(std::span<const std::string> names, const TrainingSet& d
   return WeightMatrix::sparse(transpose(rows));
 }
 
-}  // namespace
-
-std::string obstacle_of_names(const TrainingSet& data, double bias) {
-  return obstacle_of(data, names_of_labels(data), bias);
-}
-
-std::vector<LabelId> named_labels(const TrainingSet& data, double bias) {
-  return labels_with(names_of_labels(data), data, bias);
-}
-
-WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels) {
-  return vectors_of(names_of_labels(data), data, labels);
-}
-
 NamedLabels::NamedLabels(const TrainingSet& data, std::span<const LabelId> occurring, double bias) {
   const std::vector<std::string> names = names_of_labels(data);
-  std::ranges::set_union(labels_with(names, data, bias), occurring, std::back_inserter(labels_));
+  std::ranges::set_union(named_labels(names, data, bias), occurring, std::back_inserter(labels_));
   for (const LabelId label : occurring) {
     const auto at = std::ranges::lower_bound(labels_, label);
     places_.push_back(static_cast<std::uint32_t>(at - labels_.begin()));
   }
-  names_ = vectors_of(names, data, labels_);
+  names_ = name_vectors(names, data, labels_);
 }
 
 WeightMatrix NamedLabels::with_names(const WeightMatrix& occurring,

@@ -35,13 +35,19 @@ inline constexpr std::string_view kNamesSayNothing =
     "the names of labels say nothing about the labels of held-out rows, so that match_names "
     "changes nothing";
 
-/// Why names cannot count, as an error of the option match_names; empty if they can. They cannot
-/// where rows are not texts or no label has a name, and where `bias` is 0.
-std::string obstacle_of_names(const TrainingSet& data, double bias);
+/// The names of each label, as one text: in measurements better than a vector for each kind of
+/// name. None where rows are not texts.
+std::vector<std::string> names_of_labels(const TrainingSet& data);
+/// Why these names cannot count, as an error of the option match_names; empty if they can. They
+/// cannot where rows are not texts or no label has a name, and where `bias` is 0.
+std::string obstacle_of_names(std::span<const std::string> names, const TrainingSet& data,
+                              double bias);
 /// The labels that have names, ascending. Throws InvalidOption with obstacle_of_names().
-std::vector<LabelId> named_labels(const TrainingSet& data, double bias);
+std::vector<LabelId> named_labels(std::span<const std::string> names, const TrainingSet& data,
+                                  double bias);
 /// The names of labels as rows are made of texts: a row per term, a column for each of `labels`.
-WeightMatrix name_vectors(const TrainingSet& data, std::span<const LabelId> labels);
+WeightMatrix name_vectors(std::span<const std::string> names, const TrainingSet& data,
+                          std::span<const LabelId> labels);
 
 /// The labels that occur in rows and those that have names, and the vectors of the names.
 class NamedLabels {
