@@ -2,7 +2,6 @@
 
 #include <Eigen/LU>
 #include <Eigen/QR>
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -31,10 +30,9 @@ Derivatives derivatives_of(std::span<const ScoredDecision> decisions, const LogO
   double loss = 0, by_slope = 0, by_intercept = 0, slopes = 0, mixed = 0, intercepts = 0;
   for (const ScoredDecision& d : decisions) {
     const double z = d.score, x = odds.at(z), e = std::exp(-std::abs(x));
-    const double p = (x >= 0 ? 1.0 : e) / (1.0 + e);
-    const double residual = d.weight * (p - (d.correct ? 1.0 : 0.0));
+    const double residual = d.weight * (sigmoid(x) - (d.correct ? 1.0 : 0.0));
     const double curvature = d.weight * e / ((1.0 + e) * (1.0 + e));
-    loss += d.weight * (std::max(d.correct ? -x : x, 0.0) + std::log1p(e));
+    loss += d.weight * softplus(d.correct ? -x : x);
     by_slope += residual * z;
     by_intercept += residual;
     slopes += curvature * z * z;
