@@ -10,33 +10,18 @@ the decisions on which the two models differ.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import tempfile
-from typing import Any
 
 from hierarchy_tables import PREPROCESSING
-from measured_runs import measured_run
+from measured_runs import sign_test, train_and_measure
 
 SETS = [
     *("clef", "clinc150", "lshtc-small-rdf", "lshtc-small-valtrain", "wordnet-nouns-min3"),
     *("rcv1-subsets", "scene", "yeast", "debtags"),
 ]
 LOSSES = ["hinge", "squared-hinge"]
-
-
-def measure(program: str, folder: pathlib.Path, loss: str, answers: pathlib.Path) -> dict[str, Any]:
-    """Metrics and seconds of one loss; the predictions are written to `answers`."""
-    model = answers.with_suffix(".model")
-    options = ["--method", "flat-svm", "--loss", loss, *PREPROCESSING.get(folder.name, [])]
-    command = [program, "train", *options, "--threads", "1", "--quiet"]
-    run = measured_run([*command, str(folder / "train.svm"), str(model)])
-    test = [str(model), str(folder / "test.svm")]
-    measured_run([program, "predict", "--quiet", *test, "--output", str(answers)])
-    evaluate = [program, "evaluate", "--json", "--quiet", *test]
-    metrics: dict[str, Any] = json.loads(measured_run(evaluate).output)
-    return metrics | {"seconds": run.cpu}
 
 
 def main() -> None:
@@ -54,17 +39,17 @@ def main() -> None:
     print("| | hinge | squared | hinge | squared | hinge | squared | hinge : squared |")
     for name in given.sets:
         folder = pathlib.Path(given.data) / name
+        files = folder / "train.svm", folder / "test.svm"
         with tempfile.TemporaryDirectory() as work:
-            answers = [pathlib.Path(work) / loss for loss in LOSSES]
-            results = [
-                measure(given.program, folder, loss, file)
-                for loss, file in zip(LOSSES, answers, strict=True)
-            ]
-            command = [given.program, "compare", "--json", str(folder / "test.svm")]
-            test = json.loads(measured_run([*command, *map(str, answers)]).output)
-        cells = [f"{r[metric]:.4f}" for metric in ("micro_f1", "macro_f1") for r in results]
-        cells += [f"{r['seconds']:.1f}" for r in results]
-        test = test["micro_sign_test"]
+            models = [pathlib.Path(work) / loss for loss in LOSSES]
+            results = []
+            for model in models:
+                options = ["--method", "flat-svm", "--loss", model.name, "--threads", "1"]
+                options += PREPROCESSING.get(name, [])
+                results.append(train_and_measure(given.program, options, *files, model))
+            test = sign_test(given.program, files[1], models)
+        cells = [f"{m[metric]:.4f}" for metric in ("micro_f1", "macro_f1") for _, m in results]
+        cells += [f"{run.cpu:.1f}" for run, _ in results]
         cells.append(
             f"{test['first_better']:,} : {test['second_better']:,}, p = {test['p_value']:.2g}"
         )

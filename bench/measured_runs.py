@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 
 def same_loss(method: str, options: list[str]) -> list[str]:
@@ -38,6 +40,30 @@ def measured_run(command: list[str]) -> MeasuredRun:
     if told.returncode != 0:
         raise SystemExit(told.returncode)
     return MeasuredRun(**json.loads(told.stdout))
+
+
+def train_and_measure(
+    program: str, options: list[str], train: Path, test: Path, model: Path, predicts: bool = True
+) -> tuple[MeasuredRun, dict[str, Any]]:
+    """The training run and the metrics of the test rows. What the model answers to these is written
+    to answers_of(model) if `predicts`."""
+    run = measured_run([program, "train", *options, "--quiet", str(train), str(model)])
+    files = ["--quiet", str(model), str(test)]
+    if predicts:
+        measured_run([program, "predict", *files, "--output", str(answers_of(model))])
+    return run, json.loads(measured_run([program, "evaluate", "--json", *files]).output)
+
+
+def answers_of(model: Path) -> Path:
+    return model.with_suffix(".answers")
+
+
+def sign_test(program: str, test: Path, models: list[Path]) -> dict[str, float]:
+    """Of the answers of two models, as margrove compare has it."""
+    answers = [str(answers_of(model)) for model in models]
+    told = measured_run([program, "compare", "--json", str(test), *answers]).output
+    found: dict[str, float] = json.loads(told)["micro_sign_test"]
+    return found
 
 
 def run_here(command: list[str]) -> MeasuredRun:

@@ -11,36 +11,17 @@ rows that only one of the two answers rightly, softmax first.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import tempfile
-from typing import Any
 
 from hierarchy_tables import PREPROCESSING
-from measured_runs import measured_run
+from measured_runs import sign_test, train_and_measure
 
 SETS = ["clef", "clinc150", "lshtc-small-rdf", "lshtc-small-valtrain"]
 METHODS = ["flat-lr", "hr-lr"]
 KINDS = ["ovr", "softmax"]
 METRICS = ["accuracy", "macro_f1", "hierarchical_f1"]
-
-
-def measure(program: str, folder: pathlib.Path, method: str, model: pathlib.Path) -> dict[str, Any]:
-    """Metrics and seconds of the kind that is the model's name, whose predictions are written."""
-    options = ["--method", method, "--multiclass", model.name]
-    options += ["--hierarchy", str(folder / "hierarchy.txt"), *PREPROCESSING.get(folder.name, [])]
-    run = measured_run(
-        [program, "train", *options, "--quiet", str(folder / "train.svm"), str(model)]
-    )
-    test = [str(model), str(folder / "test.svm")]
-    answers = model.with_suffix(".answers")
-    measured_run([program, "predict", "--quiet", *test, "--output", str(answers)])
-    metrics: dict[str, Any] = json.loads(
-        measured_run([program, "evaluate", "--json", "--quiet", *test]).output
-    )
-    values = run.values()
-    return metrics | {"answers": answers, "seconds": run.cpu, "stop": values["stop"]}
 
 
 def main() -> None:
@@ -57,18 +38,20 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name in given.sets:
         folder = pathlib.Path(given.data) / name
+        files = folder / "train.svm", folder / "test.svm"
         for method in METHODS:
             with tempfile.TemporaryDirectory() as work:
-                results = [
-                    measure(given.program, folder, method, pathlib.Path(work) / kind)
-                    for kind in KINDS
-                ]
-                command = [given.program, "compare", "--json", str(folder / "test.svm")]
-                answers = [str(result["answers"]) for result in results]
-                test = json.loads(measured_run([*command, *answers]).output)["micro_sign_test"]
-            for kind, result in zip(KINDS, results, strict=True):
-                cells = [*(f"{result[metric]:.4f}" for metric in METRICS)]
-                cells.append(f"{result['seconds']:.1f}" + "*" * (result["stop"] != "converged"))
+                models = [pathlib.Path(work) / kind for kind in KINDS]
+                results = []
+                for model in models:
+                    options = ["--method", method, "--multiclass", model.name]
+                    options += ["--hierarchy", str(folder / "hierarchy.txt")]
+                    options += PREPROCESSING.get(name, [])
+                    results.append(train_and_measure(given.program, options, *files, model))
+                test = sign_test(given.program, files[1], models)
+            for kind, (run, metrics) in zip(KINDS, results, strict=True):
+                cells = [f"{metrics[metric]:.4f}" for metric in METRICS]
+                cells.append(f"{run.cpu:.1f}" + "*" * (run.values()["stop"] != "converged"))
                 print(f"| `{name}` | {method}, {kind} | {' | '.join(cells)} | ", end="")
                 is_last = kind == KINDS[-1]
                 print(

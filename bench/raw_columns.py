@@ -16,14 +16,13 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from measured_runs import train_and_measure
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -88,23 +87,14 @@ class Program:
         write_rows(work / "train", part[0], part[1])
         write_rows(work / "test", part[2], part[3])
 
-    def output(self, *arguments: Any) -> str:
-        command = [self.program, *map(str, arguments)]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
     def measure(self, method: str, scale: str) -> dict[str, float]:
-        model = self.work / "model"
-        begin = time.perf_counter()
-        told = self.output(
-            "train", "--method", method, "--scale", scale, "--quiet", self.work / "train", model
-        )
-        seconds = time.perf_counter() - begin
-        report = dict(line.split("\t") for line in told.strip().split("\n"))
-        metrics = json.loads(self.output("evaluate", model, self.work / "test", "--json"))
+        options = ["--method", method, "--scale", scale]
+        files = self.work / "train", self.work / "test", self.work / "model"
+        run, metrics = train_and_measure(self.program, options, *files, predicts=False)
         return {
             "score": metrics[self.metric],
-            "seconds": seconds,
-            "gap": float(report["relative_gap"]),
+            "seconds": run.wall,
+            "gap": float(run.values()["relative_gap"]),
         }
 
 
