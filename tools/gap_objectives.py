@@ -12,15 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.convex_bounds import (
-    Array,
-    Example,
-    LogSumExp,
-    Psi,
-    logistic,
-    squared_hinge,
-    surrogate,
-)
+from tools.convex_bounds import Array, Example, LogSumExp, Psi, logistic, squared_hinge, surrogate
 from tools.label_graphs import Graph
 from tools.model_reader import Model
 
@@ -219,9 +211,8 @@ def recursive(parts: LinearParts, loss: str, data: Path) -> Objective:
         laplacian[[one, other], [one, other]] += 1
         laplacian[[one, other], [other, one]] -= 1
     laplacian += np.diag((np.abs(laplacian).sum(axis=0) == 0).astype(float))
-    R: Array = np.linalg.cholesky(laplacian).astype(
-        float
-    )  # LinAlgError: not bounded by anchors, so without a gap
+    # LinAlgError: not bounded by anchors, so without a gap.
+    R: Array = np.linalg.cholesky(laplacian).astype(float)
     return of_labels(parts, loss, R, [indicator([int(n)], size) for n in parts.candidates])
 
 
@@ -231,8 +222,7 @@ def labellings(parts: LinearParts, has_sets: bool) -> list[tuple[frozenset[int],
     found = []
     for size in sizes:
         for chosen in itertools.combinations(parts.graph.leaves, size):
-            nodes = frozenset().union(*(parts.graph.above(n) for n in chosen))
-            found.append((frozenset(chosen), nodes))
+            found.append((frozenset(chosen), parts.graph.above_all(chosen)))
             if len(found) > MOST_LABELLINGS:
                 raise ValueError("too many labellings")
     return found
@@ -243,10 +233,8 @@ def paths_or_sets(parts: LinearParts, loss: str, name: str, has_sets: bool) -> O
     nodes."""
     every = labellings(parts, has_sets)
     size = parts.num_nodes
+    above = parts.graph.above_all
     pieces = []
-
-    def above(leaves: Iterable[int]) -> frozenset[int]:
-        return frozenset().union(*(parts.graph.above(n) for n in leaves))
 
     def task_loss(leaves: frozenset[int], truth: frozenset[int]) -> float:
         apart = above(leaves) ^ above(truth)
@@ -261,9 +249,8 @@ def paths_or_sets(parts: LinearParts, loss: str, name: str, has_sets: bool) -> O
     for i, known in enumerate(parts.sets):
         # The leaf of a row with a partial label is the best choice at the model's weights, as in
         # the last convex problem; the loss is that to the nearest choice.
-        choices = (
-            [frozenset([n]) for n in sorted(parts.unknown[i][1])] if i in parts.unknown else []
-        )
+        _, unknown = parts.unknown.get(i, (-1, frozenset()))
+        choices = [frozenset([n]) for n in sorted(unknown)]
         truth = max(choices, key=lambda one: parts.score(i, above(one))) if choices else known
         own = above(truth)
         C, G = [], []
@@ -329,7 +316,7 @@ def of_levels(parts: LinearParts, loss: str) -> Objective:
         raise ValueError("the model has the sum of a stack, which cannot be taken apart")
     v = parts.model.tensors["linear.level_weights"]
     c = parts.model.tensors["linear.level_offsets"]
-    above = [frozenset().union(*(parts.graph.above(n) for n in leaves)) for leaves in parts.sets]
+    above = [parts.graph.above_all(leaves) for leaves in parts.sets]
     used = sorted(frozenset().union(*above))
     levels = parts.graph.levels()
     W = np.zeros_like(parts.W)

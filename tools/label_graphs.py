@@ -24,6 +24,9 @@ class Graph:
                     waiting.append(parent)
         return frozenset(found)
 
+    def above_all(self, nodes: Iterable[int]) -> frozenset[int]:
+        return frozenset().union(*map(self.above, nodes))
+
     def levels(self) -> list[int]:
         """The depth of inner nodes (here always below 62), and one level for all leaves."""
         leaves = set(self.leaves)
