@@ -17,7 +17,8 @@ import tempfile
 
 from measured_runs import measured_run
 
-METHODS = ["flat-svm --C 1", "flat-lr --C 30", "hr-svm --C 3", "hr-lr --C 10", "nhsvm --C 3"]
+METHODS = ["flat-svm --C 1", "flat-lr --C 30", "hr-svm --C 3", "hr-lr --C 10"]
+METHODS += ["nhsvm --alpha maxmin --C 3"]
 
 
 def split(train: pathlib.Path, work: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:

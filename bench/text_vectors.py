@@ -31,7 +31,7 @@ from text_features import PEERS, Rows, lines_beside, tibkat_rows, written
 
 FLAT = ["--method", "flat-svm"]
 CODES = ["--hierarchy-from", "codes"]
-TREE = ["--method", "nhsvm", *CODES]
+TREE = ["--method", "nhsvm", "--alpha", "maxmin", "--C", "1", *CODES]
 VECTORS = ["--vectors", "MODEL"]
 LINES: dict[str, list[str]] = {
     "flat-svm, terms": FLAT,

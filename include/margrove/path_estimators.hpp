@@ -90,7 +90,7 @@ struct NhSvmOptions {
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;
-  NodeWeightRule alpha = {.name = "maxmin"};
+  NodeWeightRule alpha = {.name = "share", .parameter = 0.5};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
   AnySurrogate surrogate = MarginRescaling{};

@@ -496,7 +496,8 @@ class HSVC(Incremental):
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
         optimum integral; auto: 10, and 0 for prob by sgd
     alpha : str, default "uniform"
-        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
+        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, share:S,
+        relaxed:T
     merge_duplicates : bool, default False
         compute the weights on the hierarchy in which nodes with the same leaves below them are
         merged, and split each weight evenly over the copies [true | false]
@@ -719,8 +720,9 @@ class NHSVC(Incremental):
     max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
         optimum integral; auto: 10, and 0 for prob by sgd
-    alpha : str, default "maxmin"
-        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
+    alpha : str, default "share:0.5"
+        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, share:S,
+        relaxed:T
     merge_duplicates : bool, default False
         compute the weights on the hierarchy in which nodes with the same leaves below them are
         merged, and split each weight evenly over the copies [true | false]
@@ -823,7 +825,7 @@ class NHSVC(Incremental):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int | str = "auto",
-        alpha: str = "maxmin",
+        alpha: str = "share:0.5",
         merge_duplicates: bool = False,
         inference: str = "exact",
         tolerance: float = 0.001,
@@ -1111,7 +1113,7 @@ class HRSVC(Classifier):
         evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
-        relaxed:T
+        share:S, relaxed:T
     dag : str, default "additive"
         nodes with several parents: the classifier of a leaf is the sum over all its ancestors, or
         each node is regularised towards every parent; the same on trees [additive | graph]
@@ -1311,7 +1313,7 @@ class HRLogisticRegression(Classifier):
         evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
-        relaxed:T
+        share:S, relaxed:T
     dag : str, default "additive"
         nodes with several parents: the classifier of a leaf is the sum over all its ancestors, or
         each node is regularised towards every parent; the same on trees [additive | graph]

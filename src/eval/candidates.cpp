@@ -74,7 +74,7 @@ const std::vector<Registered>& registry() {
       {{"hr-svm", hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", {}, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
       {{"hr-lr", softmax, {}}, of_hierarchies_with_single_labels},
-      {{"nhsvm", {}, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
+      {{"nhsvm", {}, {alpha("maxmin"), alpha("leaves")}}, of_hierarchies},
       {{"hsvm", {}, {}}, of_hierarchies},
       {{"kernel-ridge", {}, {}, 2, 0, kMaxRowsOfKernelMatrix}, none},
       {{"average-mkl", {}, {}, 2, 0}, of_few_rows_with_single_labels},

@@ -44,36 +44,40 @@ std::vector<double> power_on_tree(const LabelGraph& graph, double rho) {
   return alpha;
 }
 
-// Progressive filling: all weights rise together; when the path sum of a leaf is 1, its nodes
-// freeze.
-std::vector<double> maxmin(const LabelGraph& graph) {
+// Progressive filling: all weights rise together; when the sum on the path of a leaf is `sum`, its
+// nodes freeze. Those for which `rises` is false keep 0.
+template <class Predicate>
+std::vector<double> filled(const LabelGraph& graph, double sum, Predicate rises) {
   const NodeLists above = ancestor_sets(graph, graph.leaves());
   std::vector<std::vector<NodeId>> leaves_below(graph.num_nodes());
+  std::vector<std::size_t> num_rising(graph.num_nodes(), 0);
   for (const NodeId l : graph.leaves()) {
-    for (const NodeId n : above[l]) leaves_below[n].push_back(l);
+    for (const NodeId n : above[l]) {
+      if (!rises(n)) continue;
+      leaves_below[n].push_back(l);
+      ++num_rising[l];
+    }
   }
   std::vector<double> alpha(graph.num_nodes(), 0.0), frozen_sum(graph.num_nodes(), 0.0);
-  std::vector<std::size_t> num_rising(graph.num_nodes(), 0);
   std::vector<bool> frozen(graph.num_nodes(), false);
   const auto full_at = [&](NodeId l) {
-    return (1.0 - frozen_sum[l]) / static_cast<double>(num_rising[l]);
+    return (sum - frozen_sum[l]) / static_cast<double>(num_rising[l]);
   };
   using Entry = std::pair<double, NodeId>;  // the level of a leaf only grows
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   for (const NodeId l : graph.leaves()) {
-    num_rising[l] = above[l].size();
-    queue.emplace(full_at(l), l);
+    if (num_rising[l] > 0) queue.emplace(full_at(l), l);
   }
   while (!queue.empty()) {
     const auto [level, leaf] = queue.top();
     queue.pop();
-    if (frozen[leaf]) continue;
+    if (num_rising[leaf] == 0) continue;
     if (const double now = full_at(leaf); now > level) {
       queue.emplace(now, leaf);
       continue;
     }
     for (const NodeId n : above[leaf]) {
-      if (frozen[n]) continue;
+      if (frozen[n] || !rises(n)) continue;
       frozen[n] = true;
       alpha[n] = level;
       for (const NodeId l : leaves_below[n]) {
@@ -81,6 +85,20 @@ std::vector<double> maxmin(const LabelGraph& graph) {
         --num_rising[l];
       }
     }
+  }
+  return alpha;
+}
+
+std::vector<double> maxmin(const LabelGraph& graph) {
+  return filled(graph, 1.0, [](NodeId) { return true; });
+}
+
+// The nodes above the leaves have sums of `share` at most; a leaf has the rest of its path sum.
+std::vector<double> shared(const LabelGraph& graph, double share) {
+  std::vector<double> alpha = filled(graph, share, [&](NodeId n) { return !graph.is_leaf(n); });
+  const std::vector<double> sums = path_sums(graph, alpha);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    alpha[graph.leaves()[k]] = std::max(0.0, 1.0 - sums[k]);  // rounding
   }
   return alpha;
 }
@@ -101,27 +119,30 @@ struct Rule {
   double usual;                // the parameter if none is given
   double least;                // the parameter must be at least this, and above it if `is_open`
   bool is_open;
+  double most;
   std::string_view remedy;  // for a parameter below
   NodeWeights (*weights)(const LabelGraph& graph, double parameter,
                          const NodeWeightOptions& options, RunControl& control);
 };
 
+constexpr double kAny = std::numeric_limits<double>::infinity();
+
 /// All rules. The path sum of every leaf is 1, except with uniform and relaxed.
 constexpr std::array kRules{
     // alpha = 1.
-    Rule{"uniform", "", 0, 0, false, "",
+    Rule{"uniform", "", 0, 0, false, kAny, "",
          [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
            return in_closed_form(std::vector<double>(graph.num_nodes(), 1.0));
          }},
     // 1 on leaves, 0 elsewhere.
-    Rule{"leaves", "", 0, 0, false, "",
+    Rule{"leaves", "", 0, 0, false, kAny, "",
          [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
            std::vector<double> alpha(graph.num_nodes(), 0.0);
            for (const NodeId l : graph.leaves()) alpha[l] = 1.0;
            return in_closed_form(std::move(alpha));
          }},
     // min sum alpha^RHO: O(nodes) on trees, else convex programming.
-    Rule{"power", "RHO", 2.0, 1, true, "; use maxmin for RHO = 1",
+    Rule{"power", "RHO", 2.0, 1, true, kAny, "; use maxmin for RHO = 1",
          [](const LabelGraph& graph, double rho, const NodeWeightOptions& options,
             RunControl& control) {
            return graph.is_tree() ? in_closed_form(power_on_tree(graph, rho))
@@ -129,18 +150,24 @@ constexpr std::array kRules{
          }},
     // min sum alpha^2 with alpha_child >= alpha_parent on every edge.
     Rule{
-        "directional", "", 0, 0, false, "",
+        "directional", "", 0, 0, false, kAny, "",
         [](const LabelGraph& graph, double, const NodeWeightOptions& options, RunControl& control) {
           return by_programme(graph, {.directional = true}, options, control);
         }},
     // The lexicographically largest sorted alpha; O(sum over leaves of |A(l)| * log).
-    Rule{"maxmin", "", 0, 0, false, "",
+    Rule{"maxmin", "", 0, 0, false, kAny, "",
          [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
            return in_closed_form(maxmin(graph));
          }},
+    // Above the leaves the lexicographically largest sorted alpha with sums of at most S; leaves
+    // have the rest.
+    Rule{"share", "S", 0.5, 0, false, 1, "",
+         [](const LabelGraph& graph, double share, const NodeWeightOptions&, RunControl&) {
+           return in_closed_form(shared(graph, share));
+         }},
     // min sum alpha^2 with path sums in [1, T]. On trees this is power:2, since all multipliers of
     // the path sums are positive: the upper limit never binds.
-    Rule{"relaxed", "T", 1.5, 1, false, "",
+    Rule{"relaxed", "T", 1.5, 1, false, kAny, "",
          [](const LabelGraph& graph, double longest, const NodeWeightOptions& options,
             RunControl& control) {
            return graph.is_tree() ? in_closed_form(power_on_tree(graph, 2.0))
@@ -171,6 +198,8 @@ void check_parameter(const Rule& rule, double parameter) {
   require<InvalidOption>(rule.is_open ? parameter > rule.least : parameter >= rule.least,
                          "node weights: ", rule.parameter, " of ", rule.name, " is ", parameter,
                          ", but must be ", rule.is_open ? "> " : ">= ", rule.least, rule.remedy);
+  require<InvalidOption>(parameter <= rule.most, "node weights: ", rule.parameter, " of ",
+                         rule.name, " is ", parameter, ", but must be <= ", rule.most);
 }
 
 }  // namespace

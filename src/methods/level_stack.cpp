@@ -81,7 +81,8 @@ StackedMethod stacked_nhsvm(const LevelSvmOptions& options, double C, const Leaf
   const NhSvmOptions defaults{
       .seed = options.seed, .tolerance = options.tolerance, .max_passes = options.max_passes};
   const LabelGraph& graph = leaves.tree.graph;
-  std::vector<double> alpha = node_weights(graph, defaults.alpha, {}, &control).alpha;
+  // Of the rules, it has the best sums on held-out rows.
+  std::vector<double> alpha = node_weights(graph, {.name = "maxmin"}, {}, &control).alpha;
   StackedMethod method;
   method.nodes.resize(graph.num_nodes());
   std::iota(method.nodes.begin(), method.nodes.end(), NodeId{0});
@@ -150,7 +151,7 @@ struct Kind {
   StackedMethod (*make)(const LevelSvmOptions& options, double C, const LeafSets& leaves,
                         const CsrView& X, RunControl& control);
 };
-constexpr std::array kKinds{Kind{"nhsvm", kPathHingeWeight, stacked_nhsvm},
+constexpr std::array kKinds{Kind{"nhsvm", kPathMarginWeight, stacked_nhsvm},
                             Kind{"flat-lr", kLogisticWeight, stacked_flat_lr}};
 
 /// Weights that are fitted on fewer rows may be chance.

@@ -212,7 +212,7 @@ class EndToEnd(CliTest):
         for line in (
             "method                     nhsvm",
             "option C                   0.25",
-            "option alpha               maxmin",
+            "option alpha               share:0.5",
             "labels                     8 (5 leaves, 3 inner nodes)",
             "labels with training rows  4",
             "hierarchy                  tree of 8 nodes and 7 edges",

@@ -59,7 +59,7 @@ Eigen::VectorXd referee_power(const LabelGraph& graph, double rho) {
 
 TEST(NodeWeightRule, text_round_trips) {
   for (const auto* text : {"uniform", "leaves", "power:2", "power:1.2", "directional", "maxmin",
-                           "relaxed:1.5", "relaxed:1"}) {
+                           "share:0.3", "share:1", "relaxed:1.5", "relaxed:1"}) {
     EXPECT_EQ(NodeWeightRule::parse(text).to_text(), text);
   }
   EXPECT_EQ(NodeWeightRule::parse("power"), (NodeWeightRule{"power", 2.0}));
@@ -72,7 +72,7 @@ TEST(NodeWeightRule, bad_text_throws_with_the_remedy) {
   };
   EXPECT_EQ(message("even"),
             "node weights: rule is 'even', but must be one of uniform, leaves, power:RHO, "
-            "directional, maxmin, relaxed:T");
+            "directional, maxmin, share:S, relaxed:T");
   EXPECT_EQ(message("maxmin:2"), "node weights: rule is 'maxmin:2', but maxmin takes no parameter");
   EXPECT_EQ(message("power:two"),
             "node weights: parameter of power is 'two', but must be a number");
@@ -83,6 +83,8 @@ TEST(NodeWeightRule, bad_text_throws_with_the_remedy) {
   EXPECT_EQ(message("power:1"),
             "node weights: RHO of power is 1, but must be > 1; use maxmin for RHO = 1");
   EXPECT_EQ(message("relaxed:0.5"), "node weights: T of relaxed is 0.5, but must be >= 1");
+  EXPECT_EQ(message("share:-0.1"), "node weights: S of share is -0.1, but must be >= 0");
+  EXPECT_EQ(message("share:1.5"), "node weights: S of share is 1.5, but must be <= 1");
 }
 
 TEST(NodeWeights, unknown_rules_and_parameters_out_of_range_are_refused) {
@@ -92,7 +94,7 @@ TEST(NodeWeights, unknown_rules_and_parameters_out_of_range_are_refused) {
   };
   EXPECT_EQ(message({"even"}),
             "node weights: rule is 'even', but must be one of uniform, leaves, power:RHO, "
-            "directional, maxmin, relaxed:T");
+            "directional, maxmin, share:S, relaxed:T");
   EXPECT_EQ(message({"power"}),
             "node weights: RHO of power is 0, but must be > 1; use maxmin for RHO = 1");
   EXPECT_EQ(message({"relaxed", 0.5}), "node weights: T of relaxed is 0.5, but must be >= 1");
@@ -288,10 +290,13 @@ TEST(NodeWeights, an_interrupt_stops_the_solver) {
 }
 
 // Lexicographic max-min straight from its definition: raise the smallest free weight as far as a
-// linear bound allows, by brute force over the order in which paths fill up.
-std::vector<double> filled_step_by_step(const LabelGraph& graph) {
+// linear bound allows, by brute force over the order in which paths fill up. Nodes for which
+// `rises` is false have 0.
+template <class Predicate>
+std::vector<double> filled_step_by_step(const LabelGraph& graph, double most, Predicate rises) {
   std::vector<double> alpha(graph.num_nodes(), 0.0);
   std::vector<bool> frozen(graph.num_nodes(), false);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) frozen[n] = !rises(n);
   double level = 0;
   while (std::count(frozen.begin(), frozen.end(), false) > 0) {
     double next = 2;
@@ -299,7 +304,7 @@ std::vector<double> filled_step_by_step(const LabelGraph& graph) {
       double fixed = 0, free = 0;
       for (const NodeId n : graph.ancestors(l))
         (frozen[n] ? fixed : free) += frozen[n] ? alpha[n] : 1;
-      if (free > 0) next = std::min(next, (1 - fixed) / free);
+      if (free > 0) next = std::min(next, (most - fixed) / free);
     }
     EXPECT_GE(next, level - 1e-12);
     level = next;
@@ -307,7 +312,7 @@ std::vector<double> filled_step_by_step(const LabelGraph& graph) {
     for (const NodeId l : graph.leaves()) {
       double sum = 0;
       for (const NodeId n : graph.ancestors(l)) sum += frozen[n] ? alpha[n] : level;
-      if (sum > 1 - 1e-12) full.push_back(l);
+      if (sum > most - 1e-12) full.push_back(l);
     }
     for (const NodeId l : full) {
       for (const NodeId n : graph.ancestors(l)) {
@@ -326,11 +331,33 @@ TEST(NodeWeights, maxmin_fills_progressively_and_is_directional) {
     const auto graph = testing::random_dag(1 + std::uint32_t(random.below(30)), 3, random);
     const auto alpha = node_weights(graph, {"maxmin", 0}).alpha;
     expect_path_sums_one(graph, alpha);
-    const auto expected = filled_step_by_step(graph);
+    const auto expected = filled_step_by_step(graph, 1.0, [](NodeId) { return true; });
     for (NodeId n = 0; n < graph.num_nodes(); ++n) {
       EXPECT_NEAR(alpha[n], expected[n], 1e-12);
       for (const NodeId p : graph.parents(n)) EXPECT_GE(alpha[n], alpha[p] - 1e-12);
     }
+  }
+}
+
+TEST(NodeWeights, share_leaves_the_rest_of_a_path_to_its_leaf) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(1 + std::uint32_t(random.below(30)), 3, random);
+    for (const double share : {0.0, 0.3, 1.0}) {
+      const auto alpha = node_weights(graph, {"share", share}).alpha;
+      expect_path_sums_one(graph, alpha);
+      const auto is_inner = [&](NodeId n) { return !graph.is_leaf(n); };
+      const auto above = filled_step_by_step(graph, share, is_inner);
+      for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+        if (is_inner(n)) {
+          EXPECT_NEAR(alpha[n], above[n], 1e-12);
+        } else {
+          EXPECT_GE(alpha[n], 1 - share - 1e-12);
+        }
+      }
+    }
+    EXPECT_EQ(node_weights(graph, {"share", 0.0}).alpha, node_weights(graph, {"leaves"}).alpha);
   }
 }
 

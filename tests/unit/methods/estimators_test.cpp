@@ -60,7 +60,8 @@ TEST(Estimators, refuse_values_that_the_method_does_not_have) {
 }
 
 TEST(NodeWeightHelp, lists_the_rules_once) {
-  EXPECT_EQ(NodeWeightRule::known(), "uniform, leaves, power:RHO, directional, maxmin, relaxed:T");
+  EXPECT_EQ(NodeWeightRule::known(),
+            "uniform, leaves, power:RHO, directional, maxmin, share:S, relaxed:T");
   EXPECT_EQ(
       detail::node_weight_help("uniform (the paper's)"),
       concat("rule of the node weights: uniform (the paper's)", NodeWeightRule::known().substr(7)));
