@@ -151,7 +151,7 @@ struct Kind {
   StackedMethod (*make)(const LevelSvmOptions& options, double C, const LeafSets& leaves,
                         const CsrView& X, RunControl& control);
 };
-constexpr std::array kKinds{Kind{"nhsvm", kPathMarginWeight, stacked_nhsvm},
+constexpr std::array kKinds{Kind{"nhsvm", kSharedPathWeight, stacked_nhsvm},
                             Kind{"flat-lr", kLogisticWeight, stacked_flat_lr}};
 
 /// Weights that are fitted on fewer rows may be chance.

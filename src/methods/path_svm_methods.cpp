@@ -138,7 +138,7 @@ Method hsvm() {
   Method method =
       make_method<HSvmOptions>("hierarchical SVM: a structured SVM over paths with Hamming loss",
                                make_path_plan<HSvmOptions, TaskLoss::hamming>,
-                               [](const HSvmOptions&) { return kPathMarginWeight; });
+                               [](const HSvmOptions&) { return kPathHingeWeight; });
   method.needs_hierarchy = true;
   return method;
 }
@@ -147,7 +147,7 @@ Method nhsvm() {
   Method method = make_method<NhSvmOptions>(
       "normalized hierarchical SVM: paths of equal weight, normalized loss",
       make_path_plan<NhSvmOptions, TaskLoss::normalized>,
-      [](const NhSvmOptions&) { return kPathMarginWeight; });
+      [](const NhSvmOptions&) { return kSharedPathWeight; });
   method.needs_hierarchy = true;
   return method;
 }
