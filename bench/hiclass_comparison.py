@@ -6,13 +6,13 @@ bench/hiclass_comparison.py --data DIRECTORY [--sets clinc150 ...] [--systems hr
 
 DIRECTORY/SET has train.svm, test.svm and hierarchy.txt. Rows with several labels are left out (on
 both sides: HiClass takes one path a row); term counts (lshtc-small-rdf) become tf-idf. HiClass gets
-the path from a root to the label, along the first parent; Margrove's estimators have C = 1. Its
-LocalClassifierPerNode needs probabilities, which LinearSVC lacks. Each run is a process of its own
-with one thread: CPU seconds of fit plus predict on the test rows, the process's largest resident
-memory, and how much of that came after the data and the packages were loaded. Systems take turns R
-times; times are the least of the turns, printed when all systems have ended on a set; each run is
-told on the standard error stream. A run that takes more than S CPU seconds is ended and shown as
-such.
+the path from a root to the label, along the first parent; Margrove's estimators have C = 1.
+HiClass's LocalClassifierPerNode needs probabilities, which LinearSVC lacks. Each run is a process
+of its own with one thread: CPU seconds of fit plus predict on the test rows, the process's largest
+resident memory, and how much of that came after the data and the packages were loaded. Systems take
+turns R times; times are the least of the turns, printed when all systems have ended on a set; each
+run is told on the standard error stream. A run that takes more than S CPU seconds is ended and
+shown as such.
 """
 
 import argparse

@@ -6,7 +6,7 @@
                          [--groups level parent parent-column]
 
 DATA is a folder with a folder for each set, which holds train.svm, test.svm and hierarchy.txt; each
-row has one label, and each node counts below its first parent only. Counts of lshtc-* become
+row with one label counts, and each node below its first parent only. Counts of lshtc-* become
 tf-idf. The weights of a label are the sum of those of the nodes on its path, the root left out.
 The machines are written here in Python, on SciPy and scikit-learn, which must be installed; they
 show whether the program would gain by them. Weights are dense, so large sets need much memory.
@@ -38,14 +38,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from hierarchy_tables import LSHTC
+from automatic_choice import print_row
+from margrove.metrics import hierarchical_precision_recall_f1
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
-from sklearn.datasets import load_svmlight_files
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
+from stacked_scores import read
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
@@ -68,29 +68,20 @@ INTERCEPT_PRECISION = 0.1
 GROUPS = ("level", "parent", "parent-column")
 
 
-def print_row(*cells: str) -> None:
-    print(f"| {' | '.join(cells)} |", flush=True)
-
-
 class Rows:
     """A data set: rows, labels, and the first parent of each node."""
 
     def __init__(self, data: pathlib.Path, name: str) -> None:
-        files = [str(data / name / part) for part in ("train.svm", "test.svm")]
-        X, y, X_test, y_test = load_svmlight_files(files)
-        if name in LSHTC:
-            tfidf = TfidfTransformer().fit(X)
-            X, X_test = tfidf.transform(X), tfidf.transform(X_test)
+        found = read(data, name)
+        X, X_test = found.X, found.tested
         is_dense = X.nnz > DENSE * X.shape[0] * X.shape[1]
         self.name = name
         self.X, self.X_test = (X.toarray(), X_test.toarray()) if is_dense else (X, X_test)
-        self.y: Labels = y.astype(int)
-        self.y_test: Labels = y_test.astype(int)
+        self.y: Labels = found.y
+        self.y_test: Labels = found.truth
         self.above: dict[int, int] = {}
-        for line in (data / name / "hierarchy.txt").read_text(encoding="utf-8").splitlines():
-            if line.strip() and not line.startswith("#"):
-                parent, child = map(int, line.split()[:2])
-                self.above.setdefault(child, parent)
+        for parent, child in found.tree:
+            self.above.setdefault(child, parent)
 
     def path(self, label: int) -> list[int]:
         """The nodes from a label up to below the root."""
@@ -103,11 +94,8 @@ class Rows:
         """Accuracy, macro-F1 and hierarchical F1 of the answers to test rows."""
         labels = np.union1d(self.y, self.y_test)
         macro = f1_score(self.y_test, answers, average="macro", labels=labels, zero_division=0)
-        paths = {label: set(self.path(label)) for label in labels.tolist()}
-        given = [paths[label] for label in answers.tolist()]
-        right = [paths[label] for label in self.y_test.tolist()]
-        shared = sum(len(a & b) for a, b in zip(given, right, strict=True))
-        hierarchical = 2 * shared / sum(map(len, given + right))
+        tree = [(parent, child) for child, parent in self.above.items()]
+        hierarchical = hierarchical_precision_recall_f1(self.y_test, answers, hierarchy=tree)[2]
         return float((answers == self.y_test).mean()), float(macro), hierarchical
 
 

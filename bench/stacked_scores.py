@@ -3,12 +3,12 @@
 
     bench/stacked_scores.py DATA [--sets clef clinc150] [--methods level-svm nhsvm flat-lr]
 
-DATA is the folder of the data sets. All methods have their defaults, but nhsvm
-has the node weights of a stack, maxmin. In three folds of the training
-rows, each is trained on two and scores the third; the weights, one for each method and not
-negative, maximise the likelihood of the labels of these rows under the softmax of the sum. They
-then add up the scores of the methods trained on all rows. Each line is a method or a sum of two or
-more: accuracy, macro-F1 and hierarchical F1 on the test rows, and accuracy on the held-out ones.
+DATA is the folder of the data sets. All methods have their defaults, except that nhsvm has the node
+weights of a stack, maxmin. In three folds of the training rows, each is trained on two and scores
+the third; the weights, one for each method and not negative, maximise the likelihood of the labels
+of these rows under the softmax of the sum. They then add up the scores of the methods trained on
+all rows. Each line is a method or a sum of two or more: accuracy, macro-F1 and hierarchical F1 on
+the test rows, and accuracy on the held-out ones.
 """
 
 import argparse

@@ -44,7 +44,7 @@ TEXTS: dict[str, Sequence[str]] = {
     "surrogate": ["margin", "slack", "log", "prob", "prob-convex", "micro-f1", "beta:0.5",
                   "generalised:0.5,1", "normalized-difference", "beta:2"],
     "alpha": ["uniform", "leaves", "power:2", "power:1.01", "power:50", "directional", "maxmin",
-              "relaxed:2", "relaxed:1", "share:0.5", "share:0", "share:1"],
+              "relaxed:2", "relaxed:1", "share:0.5", "share:1e-9", "share:1"],
     "widths": ["1", "0.5,2", "1e-30,1e30", "1e-3", "1,1,1", "0"],
     "anchor": ["1", "0.001", "1e30", "a=1", "a=1,b=2"],
     "network": [""],

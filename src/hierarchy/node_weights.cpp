@@ -94,11 +94,14 @@ std::vector<double> maxmin(const LabelGraph& graph) {
 }
 
 // The nodes above the leaves have sums of `share` at most; a leaf has the rest of its path sum.
-std::vector<double> shared(const LabelGraph& graph, double share) {
+// What rounding leaves of it is 0.
+std::vector<double> with_share(const LabelGraph& graph, double share) {
   std::vector<double> alpha = filled(graph, share, [&](NodeId n) { return !graph.is_leaf(n); });
   const std::vector<double> sums = path_sums(graph, alpha);
+  constexpr double kRounding = 1e-12;
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    alpha[graph.leaves()[k]] = std::max(0.0, 1.0 - sums[k]);  // rounding
+    const double rest = 1.0 - sums[k];
+    alpha[graph.leaves()[k]] = rest < kRounding ? 0.0 : rest;
   }
   return alpha;
 }
@@ -161,9 +164,9 @@ constexpr std::array kRules{
          }},
     // Above the leaves the lexicographically largest sorted alpha with sums of at most S; leaves
     // have the rest.
-    Rule{"share", "S", 0.5, 0, false, 1, "",
+    Rule{"share", "S", 0.5, 0, true, 1, "; use leaves for S = 0",
          [](const LabelGraph& graph, double share, const NodeWeightOptions&, RunControl&) {
-           return in_closed_form(shared(graph, share));
+           return in_closed_form(with_share(graph, share));
          }},
     // min sum alpha^2 with path sums in [1, T]. On trees this is power:2, since all multipliers of
     // the path sums are positive: the upper limit never binds.

@@ -453,7 +453,8 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
       is_joint ? intercept_value(options) : intercept_value_or_free(options, data.X, options.loss);
   TrainingSet answered = data;
   std::vector<LabelId> by_name;
-  const std::vector<std::string> names = names_of_labels(data);
+  std::vector<std::string> names;
+  if (options.match_names.value.value_or(true)) names = names_of_labels(data);
   const bool has_names = matches_names(options, names, data, bias);
   if (has_names) by_name = answerable_by_name(names, data, bias);
   answered.expected_labels = by_name;  // other labels without rows have no score

@@ -147,7 +147,7 @@ Method nhsvm() {
   Method method = make_method<NhSvmOptions>(
       "normalized hierarchical SVM: paths of equal weight, normalized loss",
       make_path_plan<NhSvmOptions, TaskLoss::normalized>,
-      [](const NhSvmOptions&) { return kSharedPathWeight; });
+      [](const NhSvmOptions&) { return kNormalizedPathWeight; });
   method.needs_hierarchy = true;
   return method;
 }

@@ -33,9 +33,9 @@ inline constexpr LossWeightRule kSquaredHingeWeight{10, 1};
 inline constexpr LossWeightRule kLogisticWeight{100, 10};
 /// Of methods whose scores are sums along paths, or whose losses compare labels.
 inline constexpr LossWeightRule kPathHingeWeight{10, 1};
-/// Where path sums are 1, siblings differ by the leaf's part only, and the same margin between them
-/// needs a larger C.
-inline constexpr LossWeightRule kSharedPathWeight{10, 2};
+/// Where path sums are 1, siblings differ by a part of them only, so that their weights are held
+/// back more than those of a flat machine.
+inline constexpr LossWeightRule kNormalizedPathWeight{10, 2};
 inline constexpr LossWeightRule kPathLogisticWeight{30, 10};
 /// Of one loss for each row, not for each row and label.
 inline constexpr LossWeightRule kSoftmaxWeight{10, 10};

@@ -100,6 +100,17 @@ TEST(AutomaticLossWeight, of_scaled_columns_may_be_below_one) {
   EXPECT_NEAR(automatic_loss_weight(data, {30, 2}), 30.0 / 200, 0.01);
 }
 
+TEST(AutomaticLossWeight, of_unit_rows_is_larger_where_path_sums_are_one) {
+  Examples raw = testing::noisy_rows({});
+  CsrMatrix X(2);
+  for (std::size_t i = 0; i < raw.X.num_rows(); ++i) {
+    X.append_row(std::vector<FeatureId>{static_cast<FeatureId>(i % 2)}, std::vector<float>{1});
+  }
+  raw.X = std::move(X);
+  EXPECT_EQ(strength_of(fit("nhsvm", {}, raw)), "2");
+  EXPECT_EQ(strength_of(fit("hsvm", {}, raw)), "1");
+}
+
 TEST(AutomaticLossWeight, is_kept_in_the_model_as_a_number) {
   for (const Method& method : methods()) {
     const auto run = method.start();
