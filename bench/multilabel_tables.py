@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One-vs-rest, margin, beta-scaling and slack rescaling side by side on multi-label sets.
+"""One-vs-rest and the surrogates of the structured SVM side by side on multi-label sets.
 
 bench/multilabel_tables.py --program build/margrove --data FOLDER --sets yeast scene
                            [--model multilabel-field] [--variants one-vs-rest margin slack]
@@ -30,6 +30,7 @@ SURROGATES = {
     "beta 1/2": "beta:0.5",
     "beta 3/4": "beta:0.75",
     "slack": "slack",
+    "micro-F1": "micro-f1",
 }
 
 
@@ -52,7 +53,7 @@ class Bench:
             return ["--method", "flat-svm", "--loss", "hinge", "--decision", "zero", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
-        words += ["--max-bans", self.given.max_bans]
+        words += ["--solver", "bcfw"]
         if not is_tree:
             words += ["--inference", self.given.inference, "--pair-scale", self.given.pair_scale]
         return [*words, "--surrogate", SURROGATES[variant]]
@@ -81,7 +82,6 @@ def main() -> None:
     parser.add_argument("--tune-rows", type=int)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--max-passes", default="50")
-    parser.add_argument("--max-bans", default="10")
     parser.add_argument("--pair-scale", default="1")
     parser.add_argument("--tolerance", default="1e-2")
     parser.add_argument("--inference", default="exact", choices=["exact", "relaxed"])

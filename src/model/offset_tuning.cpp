@@ -1,6 +1,7 @@
 #include "model/offset_tuning.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,9 @@ namespace {
 
 constexpr double kMaxTimesTrue = 3;  // labels in the answers at the upper end of the range
 constexpr int kMaxDoublings = 40;    // of the distance of an end from 0
+/// So many held-out examples, evenly spaced, find the ends of the range, which need not be exact
+/// and take a dozen searches each.
+constexpr std::size_t kExamplesForRange = 1000;
 
 // The pieces of one example -----------------------------------------------------------------------
 
@@ -43,19 +47,26 @@ void add_pieces(OffsetSearch& search, const OffsetAnswer& low, const OffsetAnswe
 
 constexpr std::size_t kExamplesAtOnce = 16;
 
-/// Calls visit(k, search) for each held-out example, started, on all threads.
+/// Calls visit(k, search) for every `step`-th held-out example, started, on all threads.
 template <class Visit>
-void for_each_search(std::size_t num_held_out, const MakeSearch& make, Executor& executor,
-                     RunControl& control, const Visit& visit) {
+void for_each_search(std::size_t num_held_out, std::size_t step, const MakeSearch& make,
+                     Executor& executor, RunControl& control, const Visit& visit) {
   std::vector<std::unique_ptr<OffsetSearch>> searches(static_cast<std::size_t>(executor.size()));
-  executor.for_ranges(num_held_out, kExamplesAtOnce,
+  const std::size_t num_taken = (num_held_out + step - 1) / step;
+  std::atomic<std::int64_t> done = 0;
+  executor.for_ranges(num_taken, kExamplesAtOnce,
                       [&](std::size_t begin, std::size_t end, int worker) {
                         auto& search = searches[static_cast<std::size_t>(worker)];
                         if (search == nullptr) search = make();
                         for (std::size_t k = begin; k < end && control.proceed(); ++k) {
-                          search->start(k);
-                          visit(k, *search);
+                          search->start(k * step);
+                          visit(k * step, *search);
                         }
+                        done += static_cast<std::int64_t>(end - begin);
+                        control.proceed({.stage = "offset",
+                                         .done = done,
+                                         .total = static_cast<std::int64_t>(num_taken),
+                                         .unit = Progress::Unit::rows});
                       });
 }
 
@@ -84,11 +95,15 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
 
 /// Down to answers without labels, which takes few pieces, and up to kMaxTimesTrue times the true
 /// number of labels, beyond which there could be as many pieces as labels.
-OffsetRange offset_range(std::size_t num_held_out, double true_labels, const MakeSearch& make,
+OffsetRange offset_range(std::span<const std::uint32_t> held_out,
+                         std::span<const std::uint32_t> true_sizes, const MakeSearch& make,
                          Executor& executor, RunControl& control) {
-  std::vector<double> counts(num_held_out, 0.0);
+  const std::size_t step = std::max<std::size_t>(1, held_out.size() / kExamplesForRange);
+  double true_labels = 0;
+  for (std::size_t k = 0; k < held_out.size(); k += step) true_labels += true_sizes[held_out[k]];
+  std::vector<double> counts(held_out.size(), 0.0);
   const auto labels_at = [&](double offset) {
-    for_each_search(num_held_out, make, executor, control,
+    for_each_search(held_out.size(), step, make, executor, control,
                     [&](std::size_t k, OffsetSearch& search) {
                       counts[k] = static_cast<double>(search.best(offset).count);
                     });
@@ -166,14 +181,11 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
                  [&](const Split& split, RunControl& share) {
                    const MakeSearch make = fit(split, share);
                    end_if_interrupted(control);
-                   const std::size_t num_held_out = split.validation.size();
                    if (std::exchange(is_first, false)) {
-                     double true_labels = 0;
-                     for (const std::uint32_t i : split.validation)
-                       true_labels += examples.true_sizes[i];
-                     range = offset_range(num_held_out, true_labels, make, executor, share);
+                     range =
+                         offset_range(split.validation, examples.true_sizes, make, executor, share);
                    }
-                   for_each_search(num_held_out, make, executor, share,
+                   for_each_search(split.validation.size(), 1, make, executor, share,
                                    [&](std::size_t k, OffsetSearch& search) {
                                      pieces[split.validation[k]] =
                                          offset_pieces(search, range.low, range.high);

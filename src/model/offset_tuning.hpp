@@ -65,10 +65,10 @@ struct OffsetExamples {
 
 /// The offset with the best `metric`, which must be empty and of kind options.metric, in a
 /// cross-validation. Of equally good ranges the one nearest to 0 is taken: 0 if it is inside,
-/// otherwise the middle. The range of offsets goes up to where the answers for the first fold have
-/// three times the true number of labels. Time limits are shared as in cross_validate(). When the
-/// time limit has passed, examples without answers do not count, and without any answer the offset
-/// is 0.
+/// otherwise the middle. The range of offsets goes up to where the answers for some 1,000 examples
+/// of the first fold have three times the true number of labels. Time limits are shared as in
+/// cross_validate(). When the time limit has passed, examples without answers do not count, and
+/// without any answer the offset is 0.
 double tuned_offset(const DecisionOptions& options, const OffsetExamples& examples,
                     AnswerMetric& metric, const FitSearch& fit, Executor& executor,
                     RunControl& control);

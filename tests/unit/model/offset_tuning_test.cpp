@@ -229,6 +229,23 @@ TEST(TunedOffset, folds_and_the_training_after_them_share_the_time_left) {
   EXPECT_THAT(seconds, ElementsAre(DoubleNear(300, 40), DoubleNear(400, 40), DoubleNear(600, 40)));
 }
 
+TEST(TunedOffset, reports_rows_and_finds_the_range_on_a_part_of_many) {
+  const Table table = random_table(1, 6000);
+  const auto sizes = sizes_of(table.truth);
+  const auto measure = label_set_metric(DecisionMetric::micro_f1, table.truth, {}, nullptr);
+  std::vector<Progress> reports;
+  RunControl control([&](const Progress& progress) {
+    reports.push_back(progress);
+    return true;
+  });
+  tuned_offset({.folds = 3}, {table.truth, sizes}, *measure, fit_of(table), Executor::serial(),
+               control);
+  EXPECT_EQ(reports.front().total, 1000);
+  EXPECT_EQ(reports.back().total, 2000);
+  EXPECT_EQ(reports.back().done, 2000);
+  EXPECT_EQ(reports.back().unit, Progress::Unit::rows);
+}
+
 TEST(TunedOffset, without_time_for_any_answer_it_is_zero) {
   const Table table = random_table(1, 30);
   const auto sizes = sizes_of(table.truth);
