@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <ctime>
 #include <fstream>
 
@@ -11,6 +10,7 @@
 #include "data/utf8.hpp"
 #include "serve/http_server.hpp"
 #include "serve/request_head.hpp"
+#include "serve/utc_time.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -26,15 +26,6 @@ std::string read_token(const std::string& path) {
   require(token.size() >= 16, path, ": the token has ", token.size(),
           " bytes, but must have at least 16 on the first line");
   return token;
-}
-
-/// The present second as ISO 8601 writes it.
-std::string utc_time() {
-  std::array<char, 32> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 /// Line ends, which printable() keeps, as it writes other control characters.
@@ -90,7 +81,8 @@ class Serve final : public Command {
     serve::Activity activity;
     serve::Metrics metrics;
     const auto log = [](const std::string& line) {
-      print_error(fmt::format("margrove: {} {}\n", utc_time(), one_line(printable(line))));
+      print_error(fmt::format("margrove: {} {}\n", serve::utc_text(std::time(nullptr)),
+                              one_line(printable(line))));
     };
     const serve::Service service(
         *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log,

@@ -55,6 +55,14 @@ Json answer_json(const Sentence& answer, std::span<const AnswerColumn> columns) 
   return json;
 }
 
+Json suggestion_json(const ModelParts& model, LabelId label, double probability) {
+  Json json{{"uri", model.labels.name(label)}};
+  const bool has_name = !model.label_names.empty() && !model.label_names[label].empty();
+  if (has_name) json["label"] = model.label_names[label];
+  json["score"] = probability;
+  return json;
+}
+
 Json explanation_json(const ModelParts& model, const Explanation& explanation) {
   Json json{{"label", model.labels.name(explanation.label)}, {"score", explanation.score}};
   Json nodes = Json::array();

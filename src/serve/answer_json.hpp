@@ -25,6 +25,10 @@ Json answer_json(const Answer& answer, const AnswerOptions& options, const Label
 /// The answer to a sentence: a list for each column.
 Json answer_json(const Sentence& answer, std::span<const AnswerColumn> columns);
 
+/// A label as Annif names one: {"uri": its id, "label": its name for people, if it has one,
+/// "score": its probability}.
+Json suggestion_json(const ModelParts& model, LabelId label, double probability);
+
 /// The explanation of one label's score: {"label", "score", "nodes" or "sources"}.
 Json explanation_json(const ModelParts& model, const Explanation& explanation);
 

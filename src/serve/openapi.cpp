@@ -57,15 +57,10 @@ Json option_schema(const OptionInfo& info) {
   return schema;
 }
 
-std::vector<OptionInfo> infos_of_predict() {
-  AnswerOptions options;
-  ModelChoice choice;
-  OptionTable table(options);
-  table.append(OptionTable(choice));
-  return table.list();
-}
-std::vector<OptionInfo> infos_of_explain() {
-  ExplainOptions options;
+/// Those of an answer, and which model gives it.
+template <class Options>
+std::vector<OptionInfo> infos_of() {
+  Options options;
   ModelChoice choice;
   OptionTable table(options);
   table.append(OptionTable(choice));
@@ -110,6 +105,14 @@ Json rows_schema(const std::vector<OptionInfo>& infos, bool has_many) {
           {"oneOf", Json::array({{{"required", {"row"}}}, {{"required", {"rows"}}}})}};
 }
 
+/// The form of a suggestion, which may have other fields, too.
+Json form_schema() {
+  Json properties{{"text", of_type("string")}};
+  properties.update(body_options(infos_of<SuggestOptions>()));
+  properties["project"] = {{"type", "string"}, {"description", "another word for model"}};
+  return {{"type", "object"}, {"properties", std::move(properties)}, {"required", {"text"}}};
+}
+
 Json part_schema(std::string_view name, bool has_value) {
   Json properties{{name, of_type("string")}};
   if (has_value) {
@@ -138,6 +141,8 @@ Json explanation_schema() {
 Json schemas() {
   const Json text = of_type("string"), texts = list_of(text), numbers = list_of(of_type("number"));
   const Json fact = object_of({{"name", text}, {"value", text}});
+  const Json suggestion =
+      object_of({{"uri", text}, {"label", text}, {"score", of_type("number")}}, {"label"});
   const Json kept = object_of({{"model", text}, {"error", text}});
   return {
       {"Row",
@@ -148,8 +153,9 @@ Json schemas() {
          "{\"views\": {name: row of numbers}}; of sentences: a list of tokens, each a text, the "
          "list of its columns, or the object of its features where the model was trained on such."},
         {"type", {"string", "object", "array"}}}},
-      {"PredictRequest", rows_schema(infos_of_predict(), true)},
-      {"ExplainRequest", rows_schema(infos_of_explain(), false)},
+      {"PredictRequest", rows_schema(infos_of<AnswerOptions>(), true)},
+      {"ExplainRequest", rows_schema(infos_of<ExplainOptions>(), false)},
+      {"SuggestRequest", form_schema()},
       {"ReloadRequest",
        {{"type", "object"},
         {"properties", body_options(infos_of_choice())},
@@ -174,7 +180,10 @@ Json schemas() {
                            {"models", texts},
                            {"method", text},
                            {"rows", {{"enum", {"texts", "records", "numbers"}}}},
+                           {"is_trained", {{"const", true}}},
+                           {"modification_time", {{"type", {"string", "null"}}}},
                            {"facts", list_of(fact)}})},
+      {"Suggestions", object_of({{"results", list_of(suggestion)}})},
       {"Health", object_of({{"status", {{"const", "ok"}}}, {"models", texts}})},
       {"Reloads",
        object_of({{"reloaded", texts}, {"kept", list_of(kept)}, {"error", text}}, {"error"})},
@@ -193,6 +202,7 @@ struct Operation {
   std::vector<OptionInfo> options;
   std::vector<int> errors;
   std::string_view media_type = "application/json";  // of the answer
+  std::string_view request_type = "application/json";
 };
 
 std::vector<Operation> operations() {
@@ -201,14 +211,21 @@ std::vector<Operation> operations() {
       {"/predict",
        "PredictRequest",
        "Predictions",
-       infos_of_predict(),
+       infos_of<AnswerOptions>(),
        {400, 404, 408, 413, 415, 503, 504}},
       {"/explain",
        "ExplainRequest",
        "Explanations",
-       infos_of_explain(),
+       infos_of<ExplainOptions>(),
        {400, 404, 408, 413, 415, 503, 504}},
       {"/model", "", "Model", infos_of_choice(), {400, 404, 503, 504}},
+      {"/model/suggest",
+       "SuggestRequest",
+       "Suggestions",
+       infos_of<SuggestOptions>(),
+       {400, 404, 408, 413, 415, 503, 504},
+       "application/json",
+       "application/x-www-form-urlencoded"},
       {"/healthz", "", "Health", {}, {400}},
       {"/metrics", "", "", {}, {400}, "text/plain"},
       {"/openapi.json", "", "", {}, {400}},
@@ -240,12 +257,13 @@ std::string_view meaning(int status) {
 }
 
 Json operation_json(const Route& route, const Operation& operation, bool has_token) {
-  const std::string_view name = route.path.substr(1, route.path.find('.') - 1);
+  const std::size_t begin = route.path.rfind('/') + 1;
+  const std::string_view name = route.path.substr(begin, route.path.find('.') - begin);
   Json json{{"summary", route.summary}, {"operationId", name.empty() ? "page" : name}};
   if (!operation.options.empty()) json["parameters"] = query_options(operation.options);
   const bool is_predict = route.path == "/predict";
   if (!operation.request.empty()) {
-    Json types = content("application/json", reference(operation.request));
+    Json types = content(operation.request_type, reference(operation.request));
     if (is_predict) types["application/x-ndjson"] = {{"schema", reference("Row")}};
     json["requestBody"] = {{"required", true}, {"content", std::move(types)}};
   }

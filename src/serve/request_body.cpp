@@ -153,9 +153,10 @@ class BodyEvents : public detail::JsonEvents {
   RequestBody body_;
 };
 
-/// The text with %XX and + decoded.
-std::string decoded(std::string_view text) {
+/// The text with %XX and + decoded; `source`: what it is a part of, for messages.
+std::string decoded(std::string_view text, std::string_view source) {
   std::string plain;
+  plain.reserve(text.size());
   for (std::size_t k = 0; k < text.size(); ++k) {
     if (text[k] != '%') {
       plain += text[k] == '+' ? ' ' : text[k];
@@ -165,14 +166,31 @@ std::string decoded(std::string_view text) {
     const char* digits = text.data() + k + 1;
     const bool is_whole = text.size() - k >= 3;
     const auto end = is_whole ? std::from_chars(digits, digits + 2, byte, 16).ptr : digits;
-    require(end == digits + 2, "query: ", detail::quoted(text.substr(k, 3)),
+    require(end == digits + 2, source, ": ", detail::quoted(text.substr(k, 3)),
             " is not a percent sign and two hexadecimal digits");
     plain += static_cast<char>(byte);
     k += 2;
   }
-  require(find_invalid_utf8(plain) == std::string_view::npos, "query: ", detail::quoted(plain),
+  require(find_invalid_utf8(plain) == std::string_view::npos, source, ": ", detail::quoted(plain),
           " is not UTF-8");
   return plain;
+}
+
+/// Calls use(name, value) for the pairs of `NAME=VALUE&...`, decoded; `without`: the value of a
+/// name alone.
+template <class Use>
+void for_pairs(std::string_view text, std::string_view source, std::string_view without,
+               const Use& use) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const bool has_value = equals != std::string_view::npos;
+    use(decoded(part.substr(0, equals), source),
+        has_value ? decoded(part.substr(equals + 1), source) : std::string(without));
+  }
 }
 
 }  // namespace
@@ -181,17 +199,27 @@ RequestBody parse_request_body(std::string_view text) { return BodyEvents(text).
 
 OptionValues parse_query(std::string_view query) {
   OptionValues values;
-  while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view part = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
-    if (part.empty()) continue;
-    const std::size_t equals = part.find('=');
-    const bool has_value = equals != std::string_view::npos;
-    values.emplace_back(decoded(part.substr(0, equals)),
-                        has_value ? decoded(part.substr(equals + 1)) : "true");
-  }
+  for_pairs(query, "query", "true", [&](std::string name, std::string value) {
+    values.emplace_back(std::move(name), std::move(value));
+  });
   return values;
+}
+
+FormBody parse_form_body(std::string_view form) {
+  FormBody body;
+  for_pairs(form, "body", "", [&](const std::string& name, std::string value) {
+    if (name == "text") {
+      require(!body.text, "body: field 'text' is given twice");
+      body.text = std::move(value);
+    } else if (name == "limit" || name == "model" || name == "project") {
+      const std::string_view option = name == "limit" ? "limit" : "model";
+      const auto is_same = [&](const auto& given) { return given.first == option; };
+      require<InvalidOption>(std::none_of(body.options.begin(), body.options.end(), is_same),
+                             "body: option ", option, " is given twice");
+      body.options.emplace_back(option, std::move(value));
+    }
+  });
+  return body;
 }
 
 }  // namespace margrove::serve

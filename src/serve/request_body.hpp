@@ -1,6 +1,8 @@
 #pragma once
-// The body of a request: one JSON object with rows and options.
+// The body of a request: one JSON object with rows and options, or a form with a text.
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +24,18 @@ struct RequestBody {
 RequestBody parse_request_body(std::string_view text);
 
 /// The options of a target's query, `top=3&show=path`, percent-decoded; without a value: "true".
-/// Throws InvalidInput for a wrong percent sign and InvalidOption for a name given twice.
+/// Throws InvalidInput for a wrong percent sign and for what is not UTF-8.
 OptionValues parse_query(std::string_view query);
+
+/// The form that Annif's backend `http` sends.
+struct FormBody {
+  std::optional<std::string> text;
+  OptionValues options;  // "limit" and "model", which may be called "project"
+};
+
+/// Parses `text=a+cat&limit=10`, percent-encoded as a query is. Other fields are decoded and
+/// skipped: Annif sends what it knows of a document. Throws InvalidInput "body: ..." as
+/// parse_query(), and for a field that is given twice. O(bytes), in memory of the text.
+FormBody parse_form_body(std::string_view form);
 
 }  // namespace margrove::serve

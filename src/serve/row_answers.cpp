@@ -88,6 +88,23 @@ HeldSentence held_sentence(const ServedModel& model, std::string_view row,
   return held;
 }
 
+HeldAnswers held_answers(const ServedModel& model, const AnswerOptions& options,
+                         std::span<const std::string_view> rows, const std::string& source,
+                         std::int64_t first, MemoryBudget& memory) {
+  std::size_t bytes = 0;
+  for (const std::string_view row : rows) bytes += row.size();
+  HeldAnswers held{MemoryShare(memory), {}};
+  held.share.resize(kBytesPerRowByte * bytes +
+                    kBytesPerLabel * rows.size() * labels_per_row(model, options));
+  const CsrMatrix X = prepared(model, rows, source, first);
+  held.answers = naming_rows(
+      [&](std::size_t row) { return concat(source, ":", first + static_cast<std::int64_t>(row)); },
+      [&] {
+        return answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial());
+      });
+  return held;
+}
+
 void for_answers(const ServedModel& model, const AnswerOptions& options,
                  std::span<const std::string_view> rows, const std::string& source,
                  std::int64_t first, MemoryBudget& memory, Deadline deadline,
@@ -96,19 +113,9 @@ void for_answers(const ServedModel& model, const AnswerOptions& options,
     for_sentences(model, rows, source, first, memory, deadline, use);
     return;
   }
-  std::size_t bytes = 0;
-  for (const std::string_view row : rows) bytes += row.size();
-  MemoryShare share(memory);
-  share.resize(kBytesPerRowByte * bytes +
-               kBytesPerLabel * rows.size() * labels_per_row(model, options));
   const LabelTexts& texts = model.texts(options.show);
-  const CsrMatrix X = prepared(model, rows, source, first);
-  const std::vector<Answer> answers = naming_rows(
-      [&](std::size_t row) { return concat(source, ":", first + static_cast<std::int64_t>(row)); },
-      [&] {
-        return answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial());
-      });
-  for (const Answer& answer : answers) use(to_text(answer_json(answer, options, texts)));
+  const HeldAnswers held = held_answers(model, options, rows, source, first, memory);
+  for (const Answer& answer : held.answers) use(to_text(answer_json(answer, options, texts)));
 }
 
 }  // namespace margrove::serve

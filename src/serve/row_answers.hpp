@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/service.hpp"
 
@@ -39,6 +40,16 @@ struct HeldSentence {
 };
 HeldSentence held_sentence(const ServedModel& model, std::string_view row,
                            const std::string& source, std::int64_t number, MemoryBudget& memory);
+
+/// The answers to some rows, and the memory that they and the work on them hold.
+struct HeldAnswers {
+  MemoryShare share;
+  std::vector<Answer> answers;
+};
+/// Of a model of rows, which are worked on together. Throws as MemoryShare.
+HeldAnswers held_answers(const ServedModel& model, const AnswerOptions& options,
+                         std::span<const std::string_view> rows, const std::string& source,
+                         std::int64_t first, MemoryBudget& memory);
 
 /// Calls use(json) for the answer to each row, in order. Rows are worked on together, sentences one
 /// by one. Throws StatusError 504 after the deadline, and as MemoryShare.

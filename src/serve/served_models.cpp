@@ -1,5 +1,7 @@
 #include "serve/served_models.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -21,7 +23,10 @@ bool is_name(std::string_view text) {
 }  // namespace
 
 ServedModel::ServedModel(std::string name, const std::string& path)
-    : ServedModel(std::move(name), load_model(path)) {}
+    : ServedModel(std::move(name), load_model(path)) {
+  struct ::stat file {};
+  if (::stat(path.c_str(), &file) == 0) modification_time_ = file.st_mtime;
+}
 
 ServedModel::ServedModel(std::string name, ModelParts parts)
     : name_(std::move(name)), parts_(std::move(parts)) {
@@ -33,6 +38,11 @@ const LabelTexts& ServedModel::texts(std::string_view show) const {
   Shown& shown = shown_[show == "name" ? 1 : show == "path" ? 2 : 0];
   std::call_once(shown.once, [&] { shown.texts = label_texts(parts_, show); });
   return shown.texts;
+}
+
+const std::vector<Fact>& ServedModel::facts() const {
+  std::call_once(facts_once_, [&] { facts_ = model_facts(parts_); });
+  return facts_;
 }
 
 ModelFile parse_model_file(const std::string& text) {

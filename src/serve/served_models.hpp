@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/model_facts.hpp"
 #include "model/label_texts.hpp"
 #include "model/model.hpp"
 #include "model/sentence_predictor.hpp"
@@ -27,6 +29,8 @@ class ServedModel {
   ServedModel(std::string name, ModelParts parts);
 
   const std::string& name() const { return name_; }
+  /// When the file was last written, in seconds since 1970; nothing without a file.
+  std::optional<std::time_t> modification_time() const { return modification_time_; }
   const ModelParts& parts() const { return parts_; }
   /// Null if the examples are rows.
   const SentencePredictor* sentences() const { return parts_.predictor->sentences(); }
@@ -34,9 +38,12 @@ class ServedModel {
   const HierarchyProbabilities* hierarchy() const { return hierarchy_ ? &*hierarchy_ : nullptr; }
   /// The texts of all labels, made by the first call for this `show` (label_texts()).
   const LabelTexts& texts(std::string_view show) const;
+  /// model_facts(), made by the first call: some count all weights.
+  const std::vector<Fact>& facts() const;
 
  private:
   std::string name_;
+  std::optional<std::time_t> modification_time_;
   ModelParts parts_;
   std::optional<HierarchyProbabilities> hierarchy_;
   struct Shown {
@@ -44,6 +51,8 @@ class ServedModel {
     LabelTexts texts;
   };
   mutable std::array<Shown, 3> shown_;  // id, name, path
+  mutable std::once_flag facts_once_;
+  mutable std::vector<Fact> facts_;
 };
 
 struct ModelFile {

@@ -8,18 +8,20 @@
 #include "base/out_of_time.hpp"
 #include "data/csr_operations.hpp"
 #include "data/text_scan.hpp"
-#include "io/model_facts.hpp"
 #include "methods/training.hpp"
 #include "model/finite_scores.hpp"
 #include "serve/answer_json.hpp"
 #include "serve/openapi.hpp"
 #include "serve/row_answers.hpp"
+#include "serve/utc_time.hpp"
 
 namespace margrove::serve {
 namespace {
 
 constexpr std::size_t kAnswersAtOnce = 64 * 1024;  // bytes of a stream
 constexpr std::size_t kBytesPerPlace = 3 * sizeof(std::string_view);
+// A control character has six bytes in a row of JSON, whose memory doubles as it grows.
+constexpr std::size_t kBytesPerFormByte = 20;
 
 #include "kServedPage.inc"
 
@@ -30,6 +32,8 @@ constexpr std::array kRoutes{
     Route{"POST", "/explain", "Explain the score of a row", Place::in_turn, true,
           &Service::explain},
     Route{"GET", "/model", "Describe a model", Place::in_turn, true, &Service::model},
+    Route{"POST", "/model/suggest", "Suggest labels of a text to Annif", Place::in_turn, true,
+          &Service::suggest},
     Route{"GET", "/healthz", "Say that the server works", Place::at_once, false, &Service::health},
     Route{"GET", "/metrics", "Counters in Prometheus's text form", Place::at_once, true,
           &Service::metrics},
@@ -62,12 +66,15 @@ OptionTable table_of(Structs&... structs) {
   return table;
 }
 
-void require_json(const Request& request) {
-  if (media_type(request.content_type) != "application/json") {
+void require_type(const Request& request, std::string_view type, std::string_view others = {}) {
+  if (media_type(request.content_type) != type) {
     throw StatusError(415, concat("content type is '", request.content_type.substr(0, 100),
-                                  "', but must be application/json, or application/x-ndjson for a "
-                                  "stream to /predict"));
+                                  "', but must be ", type, others));
   }
+}
+
+void require_json(const Request& request) {
+  require_type(request, "application/json", ", or application/x-ndjson for a stream to /predict");
 }
 
 RequestBody json_body(const Request& request) {
@@ -93,6 +100,23 @@ Json lines_of(std::string_view text) {
 std::string_view form_of_rows(const ServedModel& model) {
   if (model.sentences() != nullptr) return "sentences";
   return model.parts().views.empty() ? info_of(row_kind(model.parts())).name : "views";
+}
+
+void require_texts(const ServedModel& model) {
+  const bool has_texts = model.sentences() == nullptr && model.parts().views.empty() &&
+                         info_of(row_kind(model.parts())).are_texts;
+  require(has_texts, "model ", model.name(), " takes ", form_of_rows(model),
+          ", but /model/suggest has texts only; POST /predict takes all rows");
+}
+
+/// The labels with their probabilities. Methods may rank labels by other numbers.
+std::vector<std::pair<double, LabelId>> most_probable_first(const Answer& answer) {
+  std::vector<std::pair<double, LabelId>> ranked;
+  for (std::size_t k = 0; k < answer.labels.size(); ++k) {
+    if (answer.numbers[k] > 0) ranked.emplace_back(answer.numbers[k], answer.labels[k]);
+  }
+  std::ranges::stable_sort(ranked, std::greater<>(), &std::pair<double, LabelId>::first);
+  return ranked;
 }
 
 /// For the places of a body's rows, of which there are no more than commas and one.
@@ -215,6 +239,39 @@ Response Service::predict(const Request& request, Deadline deadline) const {
   return {.body = text.take_text(), .memory = text.take_share()};
 }
 
+Response Service::suggest(const Request& request, Deadline) const {
+  require_type(request, "application/x-www-form-urlencoded");
+  MemoryShare share(memory_);
+  share.resize(kBytesPerFormByte * request.body.size());
+  FormBody form = parse_form_body(request.body);
+  require(form.text.has_value(), "body: it has no field 'text', but must have one");
+  SuggestOptions options;
+  ModelChoice choice;
+  set_all(table_of(options, choice), request.query, form.options);
+  const auto model = find(choice.model);
+  require_texts(*model);
+  AnswerOptions answered;
+  answered.top = options.limit;
+  answered.probabilities = true;
+  answered.check(model->parts());
+  const std::string row = to_text(std::move(*form.text));
+  form.text.reset();
+  share.resize(row.capacity());
+  const std::string_view rows[] = {row};
+  const HeldAnswers held = held_answers(*model, answered, rows, "row", 1, memory_);
+  AnswerText text(memory_, max_answer_bytes_);
+  text.append(R"({"results":[)");
+  std::string_view separator;
+  for (const auto& [probability, label] : most_probable_first(held.answers.at(0))) {
+    text.append(separator);
+    text.append(to_text(suggestion_json(model->parts(), label, probability)));
+    separator = ",";
+  }
+  text.append("]}");
+  metrics_.count_rows(model->name(), 1);
+  return {.body = text.take_text(), .memory = text.take_share()};
+}
+
 Response Service::explain(const Request& request, Deadline deadline) const {
   MemoryShare share(memory_);
   share.resize(bytes_of_places(request.body));
@@ -275,13 +332,17 @@ Response Service::model(const Request& request, Deadline) const {
   set_all(table_of(choice), request.query, {});
   const auto model = find(choice.model);
   Json facts = Json::array();
-  for (const auto& [name, value] : model_facts(model->parts())) {
+  for (const auto& [name, value] : model->facts()) {
     facts.push_back({{"name", name}, {"value", value}});
   }
+  const std::optional<std::time_t> written = model->modification_time();
   return {200, to_text({{"model", model->name()},
                         {"models", models_.names()},
                         {"method", model->parts().method},
                         {"rows", form_of_rows(*model)},
+                        // Annif, which asks for these two, knows projects without a model.
+                        {"is_trained", true},
+                        {"modification_time", written ? Json(utc_text(*written)) : Json()},
                         {"facts", std::move(facts)}})};
 }
 

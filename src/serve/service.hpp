@@ -70,6 +70,16 @@ struct ModelChoice {
     };
   }
 };
+/// Options of /model/suggest, which are called as those of Annif.
+struct SuggestOptions {
+  int limit = 10;
+  static auto fields() {
+    return std::tuple{
+        field("limit", &SuggestOptions::limit, at_least(1),
+              "give so many labels, the best ones, most probable first"),
+    };
+  }
+};
 /// Options of /explain, whose answer is bounded.
 struct ExplainOptions : margrove::ExplainOptions {
   static auto fields() { return margrove::ExplainOptions::fields(between(0, 1000)); }
@@ -117,6 +127,7 @@ class Service {
   Response page(const Request& request, Deadline deadline) const;
   Response predict(const Request& request, Deadline deadline) const;
   Response explain(const Request& request, Deadline deadline) const;
+  Response suggest(const Request& request, Deadline deadline) const;
   Response model(const Request& request, Deadline deadline) const;
   Response health(const Request& request, Deadline deadline) const;
   Response metrics(const Request& request, Deadline deadline) const;

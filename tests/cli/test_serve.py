@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,6 +28,7 @@ MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 SANITIZED = bool(os.environ.get("MARGROVE_SANITIZED"))
 ANIMALS = ROOT / "docs" / "examples" / "animals"
 JSON_TYPE = {"Content-Type": "application/json"}
+FORM_TYPE = {"Content-Type": "application/x-www-form-urlencoded"}
 LINES_TYPE = {"Content-Type": "application/x-ndjson"}
 
 RECORDS = [
@@ -36,6 +38,30 @@ RECORDS = [
     {"title": "white lamp", "price": 28, "colour": "white", "shelf": "light"},
 ]
 NUMBERS = "a 1:1 2:0.25\na 1:0.9\nb 2:1 3:0.5\nb 2:0.8 3:1\n"
+
+
+SUBJECTS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix x: <http://example.org/> .
+x:animals a skos:Concept ; skos:prefLabel "animals"@en , "eläimet"@fi .
+x:cats a skos:Concept ; skos:prefLabel "cats"@en , "kissaeläimet"@fi ; skos:broader x:animals .
+x:dogs a skos:Concept ; skos:prefLabel "dogs"@en , "koirat"@fi ; skos:broader x:animals .
+x:plants a skos:Concept ; skos:prefLabel "plants"@en , "kasvit"@fi .
+"""
+PAGES = "".join(
+    f"{text}\t{' '.join(f'<http://example.org/{name}>' for name in names.split())}\n"
+    for text, names in [
+        ("kissa kehrää & nukkuu", "cats"),
+        ("kissa juo maitoa", "cats"),
+        ("koira haukkuu", "dogs"),
+        ("koira ja kissa", "cats dogs"),
+        ("eläin syö", "animals"),
+        ("puu kasvaa", "plants"),
+        ("puu ja kukka", "plants"),
+        ("kissa kiipeää puuhun", "cats plants"),
+    ]
+    * 3
+)
 
 
 def texts() -> list[str]:
@@ -449,6 +475,155 @@ class Answers(ServeTest):
         )
 
 
+class Suggestions(ServeTest):
+    """What the backend `http` of Annif sends and reads."""
+
+    server: Server
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        path = pathlib.Path(cls.folder.name)
+        (path / "subjects.ttl").write_text(SUBJECTS, encoding="utf-8")
+        (path / "pages.tsv").write_text(PAGES, encoding="utf-8")
+        for method, name in (("flat-lr", "subjects"), ("kernel-ridge", "ridge")):
+            cls.program(
+                *["train", "--text", "--method", method, "--quiet", "--language", "fi"],
+                *["--hierarchy", "subjects.ttl", "pages.tsv", f"{name}.model"],
+            )
+        many = "".join(f"label{k}\tword{k}\n" * 2 for k in range(12))
+        (path / "many.txt").write_text(many, encoding="utf-8")
+        cls.program("train", "--text", "--method", "flat-lr", "--quiet", "many.txt", "many.model")
+        models = ["subjects.model", "animals.model", "ridge.model", "shop.model", "many.model"]
+        cls.server = Server(*models, cwd=cls.folder.name)
+        cls.addClassCleanup(cls.server.stop)
+
+    def suggest(self, target: str = "/model/suggest", **fields: Any) -> list[dict[str, Any]]:
+        """The results for a form, encoded as the library of Annif encodes it."""
+        form = urllib.parse.urlencode(fields)
+        status, answer = self.server.ask("POST", target, form, FORM_TYPE)
+        self.assertEqual((status, list(answer)), (200, ["results"]), answer)
+        scores = [result["score"] for result in answer["results"]]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertTrue(all(0 < score <= 1 for score in scores), scores)
+        return list(answer["results"])
+
+    def refusal(self, form: str, status: int, query: str = "") -> str:
+        found, answer = self.server.ask("POST", "/model/suggest" + query, form, FORM_TYPE)
+        self.assertEqual((found, list(answer)), (status, ["error"]), answer)
+        return str(answer["error"])
+
+    def test_labels_have_the_probabilities_of_predict(self) -> None:
+        row = "kissa & koira, 100 % kehrää"
+        for model, label_names in (("subjects", True), ("animals", False)):
+            asked = {"row": row, "model": model, "top": 10, "probabilities": True}
+            (predicted,) = self.server.ask("POST", "/predict", asked)[1]["predictions"]
+            results = self.suggest(text=row, project=model)
+            pairs = [(result["uri"], result["score"]) for result in results]
+            expected = zip(predicted["labels"], predicted["probabilities"], strict=True)
+            self.assertEqual(pairs, list(expected))
+            self.assertEqual(all("label" in result for result in results), label_names)
+            self.assertEqual(self.suggest(f"/model/suggest?model={model}", text=row), results)
+        self.assertEqual(self.suggest(text=row), self.suggest(text=row, project="subjects"))
+        (best,) = self.suggest(text="kissa kehrää", limit=1)
+        self.assertEqual(best["uri"], "http://example.org/cats")
+        self.assertEqual(best["label"], "kissaeläimet")
+
+    def test_an_ancestor_comes_before_what_it_is_ranked_below(self) -> None:
+        asked = {"row": "kissa", "model": "ridge", "top": 10, "show": "name"}
+        (predicted,) = self.server.ask("POST", "/predict", asked)[1]["predictions"]
+        suggested = [each["label"] for each in self.suggest(text="kissa", project="ridge")]
+        self.assertEqual(set(suggested), set(predicted["labels"]))
+        self.assertLess(suggested.index("eläimet"), suggested.index("kissaeläimet"))
+        self.assertGreater(
+            predicted["labels"].index("eläimet"), predicted["labels"].index("kissaeläimet")
+        )
+
+    def test_forms_are_decoded(self) -> None:
+        plain = self.suggest(text="kissa kehrää")
+        for form in (
+            "text=kissa+kehr%C3%A4%c3%a4",
+            "text=kissa%20kehr\u00e4\u00e4",
+            "&&language=fi&metadata_title=a%26b&text=%6bissa+kehr%C3%A4%C3%A4&threshold",
+        ):
+            answer = self.server.ask("POST", "/model/suggest", form.encode(), FORM_TYPE)
+            self.assertEqual(answer, (200, {"results": plain}), form)
+        utf8 = {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}
+        answer = self.server.ask("POST", "/model/suggest", "text=kissa+kehr%C3%A4%C3%A4", utf8)
+        self.assertEqual(answer, (200, {"results": plain}))
+        self.assertNotEqual(self.suggest(text="kissa"), plain)
+        # A text without a known term has the probabilities of no term, as in /predict.
+        self.assertEqual(self.suggest(text=""), self.suggest(text="\x0c\U0001f408"))
+        self.assertEqual(len(self.suggest(text="")), 4)
+
+    def test_there_are_at_most_limit_labels(self) -> None:
+        whole = self.suggest(text="kissa", limit=100)
+        self.assertEqual(len(whole), 4)
+        self.assertEqual(self.suggest(text="kissa", limit=2), whole[:2])
+        self.assertEqual(self.suggest("/model/suggest?limit=3", text="kissa"), whole[:3])
+        many = self.suggest(text="word3", project="many")
+        self.assertEqual(many, self.suggest(text="word3", project="many", limit=12)[:10])
+        self.assertEqual((len(many), many[0]["uri"]), (10, "label3"))
+
+    def test_wrong_forms_are_refused(self) -> None:
+        message = "body: it has no field 'text', but must have one"
+        for form in ("", "limit=3", "Text=a", "=a"):
+            self.assertEqual(self.refusal(form, 400), message)
+        for form, query, part in (
+            ("text=a&limit=0", "", "limit is 0"),
+            ("text=a&limit=ten", "", "limit is 'ten'"),
+            ("text=a&limit=3", "?limit=3", "option limit is given twice"),
+            ("text=a&text=a", "", "field 'text' is given twice"),
+            ("text=a", "?top=3", "top"),
+            ("text=%e4", "", "is not UTF-8"),
+            ("text=%00", "", "row:1:1: the text has a NUL byte"),
+            ("text=100%", "", "'%' is not a percent sign and two hexadecimal digits"),
+            ("text=a&project=shop", "", "model shop takes records, but /model/suggest has texts"),
+        ):
+            with self.subTest(form=form):
+                self.assertIn(part, self.refusal(form, 400, query))
+        self.assertIn("model is 'none'", self.refusal("text=a&project=none", 404))
+        status, answer = self.server.ask("POST", "/model/suggest", {"text": "a"})
+        self.assertEqual(status, 415, answer)
+        status, answer = self.server.ask("POST", "/predict", "text=a", FORM_TYPE)
+        self.assertEqual(status, 415, answer)
+        self.assertEqual(self.server.ask("GET", "/model/suggest")[0], 405)
+
+    def test_models_without_probabilities_say_how_to_get_them(self) -> None:
+        self.program(
+            *["train", "--text", "--method", "flat-svm", "--quiet", "--hierarchy", "subjects.ttl"],
+            *["pages.tsv", "margins.model"],
+        )
+        server = self.serve("margins.model")
+        status, answer = server.ask("POST", "/model/suggest", "text=a", FORM_TYPE)
+        self.assertEqual(status, 400, answer)
+        self.assertIn("method flat-svm gives none: train it with calibration", answer["error"])
+
+    def test_the_endpoint_without_suggest_says_that_the_model_is_trained(self) -> None:
+        for query, name in (("", "subjects"), ("?model=animals", "animals")):
+            endpoint = "/model/suggest" + query
+            status, answer = self.server.ask("GET", endpoint.replace("/suggest", ""))
+            self.assertEqual((status, answer["model"], answer["is_trained"]), (200, name, True))
+            written = os.stat(self.path(f"{name}.model")).st_mtime
+            expected = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(written))
+            self.assertEqual(answer["modification_time"], expected)
+
+    def test_token_limits_and_counts_are_those_of_predict(self) -> None:
+        token = "0123456789abcdef"
+        pathlib.Path(self.path("token")).write_text(token + "\n", encoding="utf-8")
+        server = self.serve("--token-file", "token", "--max-body-mb", "0.001", "subjects.model")
+        form = "text=" + "a" * 900
+        self.assertEqual(server.ask("POST", "/model/suggest", form, FORM_TYPE)[0], 401)
+        headers = FORM_TYPE | {"Authorization": f"Bearer {token}"}
+        self.assertEqual(server.ask("POST", "/model/suggest", form, headers)[0], 200)
+        self.assertEqual(server.ask("POST", "/model/suggest", form + "a" * 100, headers)[0], 413)
+        self.assertEqual(server.ask("POST", "/model/suggest", "limit=1", headers)[0], 400)
+        counts = server.ask("GET", "/metrics", headers=headers)[1]
+        self.assertIn('margrove_requests_total{path="/model/suggest",code="200"} 1\n', counts)
+        self.assertIn('margrove_requests_total{path="/model/suggest",code="400"} 1\n', counts)
+        self.assertIn('margrove_rows_total{model="subjects"} 1\n', counts)
+
+
 def fits(  # noqa: PLR0911 - a return for each reason
     value: Any, schema: dict[str, Any], root: dict[str, Any]
 ) -> str:
@@ -461,7 +636,7 @@ def fits(  # noqa: PLR0911 - a return for each reason
         return f"{value!r} is not one of {schema['enum']}"
     python_types: dict[str, Any] = {
         "string": str, "object": dict, "array": list, "boolean": bool, "integer": int,
-        "number": (int, float),
+        "number": (int, float), "null": type(None),
     }  # fmt: skip
     if "type" in schema:
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -491,11 +666,13 @@ class Description(ServeTest):
         self.assertEqual(set(root["paths"]), set(unknown.split(": ", 1)[1].split(", ")))
         bodies: dict[str, Any] = {"/predict": {"row": "a cat"}, "/explain": {"row": "a cat"}}
         bodies["/reload"] = {}
+        bodies["/model/suggest"] = "text=a+cat"
         seen: set[str] = set()
         for path, methods in root["paths"].items():
             ((method, operation),) = methods.items()
             with self.subTest(path=path):
-                status, answer = server.ask(method.upper(), path, bodies.get(path))
+                headers = FORM_TYPE if path == "/model/suggest" else None
+                status, answer = server.ask(method.upper(), path, bodies.get(path), headers)
                 self.assertEqual(status, 200, answer)
                 ((_, content),) = [
                     each
@@ -504,8 +681,8 @@ class Description(ServeTest):
                 ]
                 self.assertEqual(fits(answer, content["schema"], root), "")
                 seen |= self.keys(answer)
-                self.check_options(server, method, path, operation, bodies.get(path))
-                failed = server.ask(method.upper(), path + "?nothing=1", bodies.get(path))
+                self.check_options(server, method, path, operation, bodies.get(path), headers)
+                failed = server.ask(method.upper(), path + "?nothing=1", bodies.get(path), headers)
                 self.assertEqual(failed[0], 400)
                 schema = operation["responses"]["400"]["content"]["application/json"]["schema"]
                 self.assertEqual(fits(failed[1], schema, root), "")
@@ -513,7 +690,7 @@ class Description(ServeTest):
             answer = server.ask("POST", "/predict", {"row": "a cat", **options})[1]
             self.assertEqual(fits(answer, {"$ref": "#/Predictions"}, root), "")
             seen |= self.keys(answer)
-        for name in ("Predictions", "Prediction", "Explanations", "Model", "Health"):
+        for name in ("Predictions", "Prediction", "Explanations", "Model", "Health", "Suggestions"):
             self.assertLessEqual(set(root["components"]["schemas"][name]["properties"]), seen)
 
     def test_options_are_those_of_the_program(self) -> None:
@@ -544,21 +721,29 @@ class Description(ServeTest):
         return set()
 
     def check_options(
-        self, server: Server, method: str, path: str, operation: dict[str, Any], body: Any
+        self,
+        server: Server,
+        method: str,
+        path: str,
+        operation: dict[str, Any],
+        body: Any,
+        headers: dict[str, str] | None,
     ) -> None:
         """Each option is accepted in the query, and refused with a value out of its schema."""
         right = {"model": "animals", "label": "whale", "show": "name", "min_confidence": "0.5"}
         for parameter in operation.get("parameters", []):
             name, schema = parameter["name"], parameter["schema"]
             value = right.get(name, "true" if schema.get("type") == "boolean" else "2")
-            found = server.ask(method.upper(), f"{path}?{name}={value}", body)
-            self.assertEqual(found[0], 200, found)
+
+            def status(text: Any, name: str = name) -> int:
+                return server.ask(method.upper(), f"{path}?{name}={text}", body, headers)[0]
+
+            self.assertEqual(status(value), 200)
             wrong = {"boolean": "2.5", "integer": "x", "number": "x"}.get(schema["type"])
             wrong = "nothing" if "enum" in schema or name in ("model", "label") else wrong
-            self.assertIn(server.ask(method.upper(), f"{path}?{name}={wrong}", body)[0], (400, 404))
+            self.assertIn(status(wrong), (400, 404))
             if "minimum" in schema:
-                value = schema["minimum"] - 1
-                self.assertEqual(server.ask(method.upper(), f"{path}?{name}={value}", body)[0], 400)
+                self.assertEqual(status(schema["minimum"] - 1), 400)
 
 
 class Heads(ServeTest):

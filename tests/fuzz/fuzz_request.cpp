@@ -19,16 +19,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       check(error.status() == 400 || error.status() == 501, "a head is refused with its status");
     }
   }
-  for (const char* path : {"/predict", "/explain"}) {
-    const serve::Response response = served->post(path, text);
+  const auto check_answer = [](const serve::Response& response, const char* key) {
     const nlohmann::json answer = nlohmann::json::parse(response.body);
     if (response.status == 200) {
-      check(answer.contains("model"), "an answer names its model");
+      check(answer.contains(key), "an answer names its model, or has results");
     } else {
       check(response.status == 400 || response.status == 404, "errors are those of the request");
       check(!answer["error"].get<std::string>().empty(), "an error has a message");
     }
-  }
+  };
+  for (const char* path : {"/predict", "/explain"}) check_answer(served->post(path, text), "model");
+  check_answer(served->post_form("/model/suggest", text), "results");
+  check_answer(served->post_form("/model/suggest", text, "model=texts"), "results");
   for (const char* query :
        {"", "model=texts&top=2", "model=records&probabilities", "model=tags", "model=trees"}) {
     serve::PredictStream stream(served->service(), query, 4096);

@@ -82,6 +82,11 @@ class SmallService {
                        std::string_view query = {}) const {
     return service_.answer({"POST", path, query, "application/json", body}, serve::Deadline::max());
   }
+  serve::Response post_form(std::string_view path, std::string_view form,
+                            std::string_view query = {}) const {
+    return service_.answer({"POST", path, query, "application/x-www-form-urlencoded", form},
+                           serve::Deadline::max());
+  }
   serve::Response get(std::string_view path, std::string_view query = {}) const {
     return service_.answer({"GET", path, query, {}, {}}, serve::Deadline::max());
   }

@@ -9,6 +9,7 @@ namespace margrove::serve {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
@@ -68,6 +69,37 @@ TEST(RequestBody, faults_throw_with_line_and_column) {
             "body:1:8: key 'row' is a single value, but must be a string, an object or a list");
   EXPECT_THAT(fault("{\"row\":{\"a\":" + std::string(70, '[')),
               StartsWith("body:1:75: the body is nested more than 64 levels deep"));
+}
+
+std::string fault_of_form(std::string_view form) {
+  try {
+    parse_form_body(form);
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(ParseFormBody, text_and_options_are_decoded_and_others_skipped) {
+  const FormBody body = parse_form_body(
+      "metadata_title=x%26y&text=S%C3%A4vel+%26%0a1%2B1%3d2&&project=shop&limit=100&a&a=b");
+  EXPECT_EQ(body.text, "S\u00e4vel &\n1+1=2");
+  EXPECT_THAT(body.options, ElementsAre(Pair("model", "shop"), Pair("limit", "100")));
+  EXPECT_EQ(parse_form_body("text=").text, "");
+  EXPECT_EQ(parse_form_body("text").text, "");
+  EXPECT_FALSE(parse_form_body("").text.has_value());
+  EXPECT_FALSE(parse_form_body("TEXT=a").text.has_value());
+}
+
+TEST(ParseFormBody, faults_name_the_body) {
+  EXPECT_EQ(fault_of_form("text=100%"),
+            "body: '%' is not a percent sign and two hexadecimal digits");
+  EXPECT_EQ(fault_of_form("x=%zz&text=a"),
+            "body: '%zz' is not a percent sign and two hexadecimal digits");
+  EXPECT_THAT(fault_of_form("text=%C3"), EndsWith(" is not UTF-8"));
+  EXPECT_EQ(fault_of_form("text=a&text=b"), "body: field 'text' is given twice");
+  EXPECT_EQ(fault_of_form("limit=1&limit=1"), "body: option limit is given twice");
+  EXPECT_EQ(fault_of_form("model=a&project=a"), "body: option model is given twice");
 }
 
 TEST(ParseQuery, options_are_percent_decoded) {

@@ -84,11 +84,16 @@ TEST(ServiceMemory, is_at_most_a_hundred_times_the_bytes_of_a_body) {
            Case{"explained", "/explain",
                 R"({"model":"texts","features":1000,"row":")" + words + "\"}"},
            Case{"explained features", "/explain", R"({"row":{"features":{)" + features + "}}}"},
+           Case{"form", "/model/suggest", "project=texts&limit=1000&text=" + words},
+           Case{"form of control characters", "/model/suggest",
+                "project=texts&text=" + repeated("\x01", 300'000)},
+           Case{"fields of a form", "/model/suggest", repeated("a&limit&", 100'000)},
            Case{"commas", "/predict", repeated(",", 100'000)},
            Case{"options", "/predict", "{" + repeated("\"a\":1", 100'000, ",") + "}"},
        }) {
     const std::int64_t bytes = most_held_by([&, &path = path, &body = body] {
-      const Response response = served.post(path, body);
+      const bool is_form = path == "/model/suggest";
+      const Response response = is_form ? served.post_form(path, body) : served.post(path, body);
       EXPECT_GT(response.memory.bytes() + 1'000, response.body.size());
     });
     EXPECT_LT(bytes, 100 * static_cast<std::int64_t>(body.size()) + kFixed)

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <utime.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "files.hpp"
 #include "io/model_file.hpp"
+#include "serve/utc_time.hpp"
 #include "served_models.hpp"
 
 namespace margrove::serve {
@@ -56,6 +58,91 @@ TEST(Service, options_of_query_and_body_are_one_set) {
   const SmallService served;
   EXPECT_EQ(served.post("/predict", R"({"row":"1:2"})", "top=2").status, 200);
   EXPECT_EQ(served.post("/predict", R"({"row":"1:2","top":2})", "top=2").status, 400);
+}
+
+TEST(Service, suggestions_are_probable_labels_best_first) {
+  const SmallService served;
+  const Response response = served.post_form("/model/suggest", "text=fur&limit=2", "model=texts");
+  EXPECT_EQ(response.status, 200) << response.body;
+  const json results = parsed(response)["results"];
+  const json predicted = parsed(served.post(
+      "/predict",
+      R"({"row":"fur","model":"texts","top":2,"probabilities":true})"))["predictions"][0];
+  ASSERT_EQ(results.size(), 2U);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const json expected{{"uri", predicted["labels"][k]}, {"score", predicted["probabilities"][k]}};
+    EXPECT_EQ(results[k], expected);
+  }
+  EXPECT_GT(results[0]["score"], results[1]["score"]);
+  EXPECT_EQ(served.post_form("/model/suggest", "project=texts&limit=2&text=fur&language=en").body,
+            response.body);
+  EXPECT_EQ(parsed(served.post_form("/model/suggest", "model=texts&text="))["results"].size(), 3U);
+}
+
+TEST(Service, suggestions_have_the_names_of_labels) {
+  ModelParts parts = testing::small_text_model();
+  parts.label_names = {"Animals", "", "Dogs", "Fish"};
+  ServedModels models({std::make_shared<const ServedModel>("m", std::move(parts))});
+  Metrics metrics;
+  const Service service(
+      models, metrics, "1", [] { return Gauges(); }, [](const std::string&) {});
+  const Response response = service.answer(
+      {"POST", "/model/suggest", "", "application/x-www-form-urlencoded", "text=fur"},
+      Deadline::max());
+  for (const json& each : parsed(response)["results"]) {
+    const LabelId label = models.find("")->parts().labels.find(std::string(each["uri"])).value();
+    const std::string& name = models.find("")->parts().label_names[label];
+    EXPECT_EQ(each.contains("label"), !name.empty()) << each;
+    EXPECT_EQ(each.value("label", ""), name);
+  }
+}
+
+TEST(Service, suggestions_say_what_is_wrong) {
+  const SmallService served;
+  const auto fault = [&](std::string_view form, std::string_view query, int status) {
+    const Response response = served.post_form("/model/suggest", form, query);
+    EXPECT_EQ(response.status, status) << response.body;
+    return std::string(parsed(response)["error"]);
+  };
+  EXPECT_EQ(fault("limit=3", "", 400), "body: it has no field 'text', but must have one");
+  EXPECT_THAT(fault("text=a&limit=0", "", 400), HasSubstr("limit"));
+  EXPECT_THAT(fault("text=a&limit=x", "", 400), HasSubstr("limit"));
+  EXPECT_THAT(fault("text=a&limit=1", "limit=1", 400), HasSubstr("limit is given twice"));
+  EXPECT_THAT(fault("text=a", "top=3", 400), HasSubstr("top"));
+  EXPECT_THAT(fault("text=a&project=none", "", 404), HasSubstr("model is 'none'"));
+  EXPECT_THAT(fault("text=a%", "", 400), StartsWith("body: '%'"));
+  for (const auto& [model, rows] :
+       {std::pair{"numbers", "numbers"}, {"records", "records"}, {"tags", "sentences"}}) {
+    EXPECT_EQ(fault("text=a", concat("model=", std::string_view(model)), 400),
+              concat("model ", std::string_view(model), " takes ", std::string_view(rows),
+                     ", but /model/suggest has texts only; POST /predict takes all rows"));
+  }
+  const Response typed = served.post("/model/suggest", R"({"text":"a"})");
+  EXPECT_EQ(typed.status, 415);
+  EXPECT_EQ(std::string(parsed(typed)["error"]),
+            "content type is 'application/json', but must be application/x-www-form-urlencoded");
+  EXPECT_EQ(served.get("/model/suggest").status, 405);
+}
+
+TEST(Service, suggestions_need_probabilities) {
+  ModelParts parts = testing::small_text_model();
+  parts.calibration.reset();
+  ServedModels models({std::make_shared<const ServedModel>("m", std::move(parts))});
+  Metrics metrics;
+  const Service service(
+      models, metrics, "1", [] { return Gauges(); }, [](const std::string&) {});
+  const Response response = service.answer(
+      {"POST", "/model/suggest", "", "application/x-www-form-urlencoded", "text=fur"},
+      Deadline::max());
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr("probabilit"));
+}
+
+TEST(Service, model_says_what_annif_asks) {
+  const SmallService served;
+  const json described = parsed(served.get("/model", "model=texts"));
+  EXPECT_EQ(described["is_trained"], true);
+  EXPECT_TRUE(described["modification_time"].is_null());
 }
 
 TEST(Service, explanation_adds_up) {
@@ -185,8 +272,11 @@ TEST(ServedModels, reload_swaps_and_keeps_what_cannot_be_read) {
   const testing::ScratchFolder folder;
   const std::string path = folder / "m";
   save_model(testing::small_model(), path);
+  const ::utimbuf written{1'000'000'000, 1'000'000'000};
+  ASSERT_EQ(::utime(path.c_str(), &written), 0);
   ServedModels models({{"m", path}});
   const auto old = models.find("m");
+  EXPECT_EQ(utc_text(old->modification_time().value()), "2001-09-09T01:46:40Z");
   EXPECT_TRUE(models.reload()[0].error.empty());
   const auto fresh = models.find("");
   EXPECT_NE(old, fresh);

@@ -1,0 +1,12 @@
+#pragma once
+// Times as the server writes them.
+
+#include <ctime>
+#include <string>
+
+namespace margrove::serve {
+
+/// A second of UTC as ISO 8601 writes it: 2024-05-19T16:42:42Z.
+std::string utc_text(std::time_t time);
+
+}  // namespace margrove::serve
