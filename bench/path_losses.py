@@ -56,7 +56,7 @@ LOSS_COLUMNS = ["set", "loss", "node weights", "intercepts", "C", "held-out accu
                 "macro-F1", "hierarchical F1"]  # fmt: skip
 VARIANCE_COLUMNS = ["set", "variances", "round", "accuracy", "macro-F1", "negative log-likelihood",
                     "median precision of each level"]  # fmt: skip
-VALUES_OF_C = {"clef": (0.001, 0.003, 0.01, 0.03, 0.1)}
+VALUES_OF_C = {"clef": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)}
 OTHER_VALUES_OF_C = (0.3, 1.0, 3.0, 10.0)
 LOSSES = ("hinge", "squared hinge")
 NODE_WEIGHTS = ("leaves", "maxmin", "uniform")
