@@ -98,6 +98,17 @@ CompactHierarchy::CompactHierarchy(const LabelGraph& graph) {
     parents.end_row();
     children.end_row();
   }
+  std::vector<char> is_above(size(), 0);
+  for (std::uint32_t k = size(); k-- > 0;) {
+    if (parents[k].size() > 1) is_above[k] = 1;
+    if (!is_above[k]) continue;
+    for (const std::uint32_t p : parents[k]) is_above[p] = 1;
+  }
+  for (std::uint32_t k = 0; k < size(); ++k) {
+    if (parents[k].size() > 1) shared.push_back(k);
+    if (is_above[k]) above_shared.push_back(k);
+    if (!is_above[k] && k > 0 && is_above[parents[k][0]]) beside.push_back(k);
+  }
 }
 
 }  // namespace margrove::detail

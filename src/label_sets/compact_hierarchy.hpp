@@ -20,6 +20,9 @@ struct CompactHierarchy {
   std::vector<std::uint32_t> class_of;  // node -> compact node
   RowLists parents, children;           // ascending
   bool is_tree = true;
+  std::vector<std::uint32_t> shared;        // the nodes with several parents, ascending
+  std::vector<std::uint32_t> above_shared;  // these and the nodes above them, ascending
+  std::vector<std::uint32_t> beside;        // the other children of those, ascending
 };
 
 }  // namespace margrove::detail

@@ -86,7 +86,7 @@ class LabelSetInference::Impl {
   std::span<const Index> parents(Index k) const { return hierarchy_.parents[k]; }
   std::span<const Index> children(Index k) const { return hierarchy_.children[k]; }
   Index size() const { return hierarchy_.size(); }
-  void sweep(Scratch& s) const;
+  void reduce_again(Scratch& s) const;
   void reduce_node(Index k, Scratch& s) const;
   bool drop_useless(Scratch& s) const;
 
@@ -130,16 +130,18 @@ bool LabelSetInference::Impl::reduce(Scratch& s) const {
   s.grounded.resize(size());
   s.terminal.resize(size());
   s.loaded_score.assign(s.score.begin(), s.score.end());
-  sweep(s);
-  while (!s.terminal[0] && drop_useless(s)) {
-    s.score.assign(s.loaded_score.begin(), s.loaded_score.end());
-    sweep(s);
-  }
+  for (Index k = size(); k-- > 0;) reduce_node(k, s);
+  while (!s.terminal[0] && drop_useless(s)) reduce_again(s);
   return s.terminal[0] != 0;
 }
 
-void LabelSetInference::Impl::sweep(Scratch& s) const {
-  for (Index k = size(); k-- > 0;) reduce_node(k, s);
+// Dropped nodes have several parents, so that only nodes above such can change. The status of
+// their other children is reset, because it depends on them.
+void LabelSetInference::Impl::reduce_again(Scratch& s) const {
+  for (const Index c : hierarchy_.beside) s.status[c] = NodeStatus::open;
+  const auto& nodes = hierarchy_.above_shared;
+  for (const Index k : nodes) s.score[k] = s.loaded_score[k];
+  for (auto k = nodes.rbegin(); k != nodes.rend(); ++k) reduce_node(*k, s);
 }
 
 // Children must be reduced first. A node becomes terminal when all its children are decided.
@@ -179,11 +181,11 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   s.grounded[k] = 1;
 }
 
-// A terminal node of score <= 0 can only complete its parents. It is dropped if their reserves
-// together cost no more.
+// A terminal node of score <= 0 can only complete its parents, of which it has several if it is
+// still open. It is dropped if their reserves together cost no more.
 bool LabelSetInference::Impl::drop_useless(Scratch& s) const {
   bool any = false;
-  for (Index k = 1; k < size(); ++k) {
+  for (const Index k : hierarchy_.shared) {
     if (s.status[k] != NodeStatus::open || !s.terminal[k] || s.score[k] > 0) continue;
     double reserves = 0;
     for (const Index p : parents(k)) {
@@ -200,9 +202,10 @@ void LabelSetInference::Impl::build_core(Scratch& s) const {
   auto& core = s.core;
   core.clear();
   s.representative.resize(size());
-  s.core_number.assign(size(), kNoNode);
+  for (const Index k : s.node_of_core) s.core_number[k] = kNoNode;
+  s.core_number.resize(size(), kNoNode);
   s.node_of_core.clear();
-  for (Index k = 0; k < size(); ++k) {
+  for (const Index k : hierarchy_.above_shared) {  // all open nodes, and those above them
     s.representative[k] = k;
     if (s.status[k] == NodeStatus::follows) s.representative[k] = s.representative[parents(k)[0]];
     if (s.status[k] != NodeStatus::open) continue;
