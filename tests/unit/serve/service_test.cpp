@@ -89,7 +89,8 @@ TEST(Service, suggestions_have_the_names_of_labels) {
   const Response response = service.answer(
       {"POST", "/model/suggest", "", "application/x-www-form-urlencoded", "text=fur"},
       Deadline::max());
-  for (const json& each : parsed(response)["results"]) {
+  const json results = parsed(response)["results"];
+  for (const json& each : results) {
     const LabelId label = models.find("")->parts().labels.find(std::string(each["uri"])).value();
     const std::string& name = models.find("")->parts().label_names[label];
     EXPECT_EQ(each.contains("label"), !name.empty()) << each;
