@@ -45,7 +45,7 @@ class Centroids:
 
     def decision_function(self, X: Any) -> np.ndarray:
         scores = normalize(X) @ self.means.T
-        return scores.toarray() if sp.issparse(scores) else scores
+        return np.asarray(scores.toarray() if sp.issparse(scores) else scores)
 
 
 METHODS: dict[str, Callable[[Any], Any]] = {
