@@ -275,12 +275,12 @@ struct LevelSvmOptions {
                   "a level has more than 2.5e8 pairs of a column and a node"),
             field("stack", &Options::stack,
                   "rows with one label: methods whose scores are added to those of the levels, "
-                  "with weights fitted on the same held-out rows: nhsvm, flat-lr, or both, "
-                  "separated by a comma (in a grid by +), or none; auto: both where rows are "
-                  "dense, at least 1000 "
-                  "of them differ and more than there are columns, no names of labels count, "
-                  "intercepts are not free and "
-                  "multiclass is not ovr; otherwise none"),
+                  "with weights fitted on the same held-out rows: some of nhsvm, flat-lr and "
+                  "centroids (the cosine of a row and the mean of a leaf's rows), separated by "
+                  "commas (in a grid by +), or none; auto: nhsvm and flat-lr where rows are dense, "
+                  "at least 1000 of them differ and more than there are columns, no names of "
+                  "labels count, intercepts are not free and multiclass is not ovr; otherwise "
+                  "none"),
         });
   }
 };

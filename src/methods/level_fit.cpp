@@ -96,6 +96,7 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
   std::vector<std::uint32_t> path;
   for (std::uint32_t l = 0; l < nodes.leaves.size(); ++l) {
     place_of_leaf_[nodes.leaves[l]] = l;
+    node_of_leaf_.push_back(place[nodes.leaves[l]]);
     path.clear();
     for (const NodeId n : nodes.above[nodes.leaves[l]]) path.push_back(place[n]);
     for (std::size_t kind = 0; kind < kinds; ++kind) {
@@ -129,7 +130,7 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
   const std::size_t first = rows_.size();
   for (const std::uint32_t row : held_out) {
     const bool counts = row_weights_.empty() || row_weights_[row] > 0;
-    if (row % step_ == 0 && counts && !sets_[row].empty()) rows_.push_back({row, fold});
+    if (row % step_ == 0 && counts && has_known_leaf(row, has_rows)) rows_.push_back({row, fold});
   }
   scores_.resize(rows_.size() * num_places_);
   executor.for_each(rows_.size() - first, [&](std::size_t k, int /*worker*/) {
@@ -144,6 +145,13 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
     names_->scores(x, scores.subspan(level_of_.size(), paths_.size()));
   });
   factor_of_.push_back(std::move(factors));
+}
+
+/// Whether a leaf of the row can be answered: by classifiers that have seen rows of it, or by name.
+bool HeldOutLevels::has_known_leaf(std::uint32_t row, const std::vector<bool>& has_rows) const {
+  return std::ranges::any_of(sets_[row], [&](NodeId leaf) {
+    return names_ != nullptr || has_rows.empty() || has_rows[node_of_leaf_[place_of_leaf_[leaf]]];
+  });
 }
 
 /// The leaves' scores by each further method.

@@ -57,8 +57,8 @@ class HeldOutLevels {
   static double num_bytes(std::size_t num_rows, std::size_t num_nodes);
 
   /// Adds rows of X that the classifiers, one for each of the nodes, were not trained on. has_rows:
-  /// of the nodes, whether any was trained on a row of it, and empty where all were; it counts only
-  /// where leaves have names. stacked: the weights of the further methods, of the same training.
+  /// of the nodes, whether any was trained on a row of it, and empty where all were. Rows without a
+  /// leaf that the classifiers know count only where leaves have names. stacked: the weights of the further methods, of the same training.
   void add(const CsrView& X, std::span<const std::uint32_t> held_out,
            const WeightMatrix& classifiers, const std::vector<bool>& has_rows, Executor& executor,
            std::span<const WeightMatrix> stacked = {});
@@ -77,6 +77,7 @@ class HeldOutLevels {
     std::uint32_t row;  // of sets_
     std::uint32_t fold;
   };
+  bool has_known_leaf(std::uint32_t row, const std::vector<bool>& has_rows) const;
   void add_stacked(const SparseRow& x, std::span<const WeightMatrix> stacked,
                    std::span<float> scores) const;
   void score(std::size_t k, const Theta& theta, RowScores& row) const;
@@ -95,6 +96,7 @@ class HeldOutLevels {
   detail::LongRowLists paths_;                 // of each leaf: the places whose scores it sums
   std::vector<detail::LongRowLists> columns_;  // of each further method and leaf: what it sums
   std::vector<std::uint32_t> place_of_leaf_;   // node of the graph -> place among the leaves
+  std::vector<std::uint32_t> node_of_leaf_;    // place among the leaves -> place as a node
   const LabelSets& sets_;
   std::span<const double> row_weights_;
   bool has_single_leaves_;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "base/automatic_number.hpp"
 #include "data/column_use.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "outputs/path/path_svm.hpp"
@@ -18,7 +20,7 @@ namespace detail {
 namespace {
 
 constexpr std::string_view kNone = "none";
-constexpr std::array<std::string_view, 2> kStacked{"nhsvm", "flat-lr"};
+constexpr std::array<std::string_view, 3> kStacked{"nhsvm", "flat-lr", "centroids"};
 
 }  // namespace
 
@@ -45,11 +47,12 @@ std::string Stack::to_text() const {
 void Stack::validate() const {
   if (!methods) return;
   for (auto method = methods->begin(); method != methods->end(); ++method) {
-    require<InvalidOption>(
-        std::ranges::find(kStacked, *method) != kStacked.end() &&
-            std::find(methods->begin(), method, *method) == method,
-        "option stack is '", to_text(),
-        "', but must be auto, none, or some of nhsvm and flat-lr, each once, separated by commas");
+    require<InvalidOption>(std::ranges::find(kStacked, *method) != kStacked.end() &&
+                               std::find(methods->begin(), method, *method) == method,
+                           "option stack is '", to_text(),
+                           "', but must be auto, none, or some of nhsvm, flat-lr and centroids, "
+                           "each once, separated by "
+                           "commas");
   }
 }
 
@@ -144,6 +147,65 @@ StackedMethod stacked_flat_lr(const LevelSvmOptions& options, double C, const Le
   return method;
 }
 
+/// A column for each leaf: the mean of its rows, which count at length 1, at length 1 itself.
+WeightMatrix mean_rows(const LeafSets& leaves, const CsrView& X, const LabelSets& sets,
+                       std::span<const double> row_weights, bool has_intercept) {
+  const LabelSets leaf_of_row = among_candidates(leaves, sets);
+  const auto num_leaves = static_cast<std::uint32_t>(leaves.candidates.size());
+  std::vector<std::vector<std::uint32_t>> rows_of_leaf(num_leaves);
+  for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
+    rows_of_leaf[leaf_of_row[i].front()].push_back(i);
+  }
+  CsrMatrix sums(X.num_columns());
+  WeightSums sum(X.num_columns());
+  for (const std::vector<std::uint32_t>& rows : rows_of_leaf) {
+    for (const std::uint32_t i : rows) {
+      const SparseRow row = X.row(i);
+      const std::size_t size = row.size() - (has_intercept && row.size() > 0);
+      const double length =
+          std::sqrt(squared_norm({row.columns.first(size), row.values.first(size)}));
+      if (!(length > 0)) continue;
+      const double factor = (row_weights.empty() ? 1 : row_weights[i]) / length;
+      for (std::size_t k = 0; k < size; ++k) sum.add(row.columns[k], factor * row.values[k]);
+    }
+    sum.append_to(sums);
+  }
+  const std::vector<double> squares = squared_norms(sums.view());
+  const CsrMatrix by_feature = transpose(sums.view());
+  CsrMatrix means(num_leaves);
+  std::vector<float> values;
+  for (FeatureId feature = 0; feature < X.num_columns(); ++feature) {
+    const SparseRow row = by_feature.view().row(feature);
+    values.assign(row.values.begin(), row.values.end());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      values[k] = static_cast<float>(values[k] / std::sqrt(squares[row.columns[k]]));
+    }
+    means.append_row(row.columns, values);
+  }
+  return WeightMatrix::sparse(std::move(means));
+}
+
+StackedMethod stacked_centroids(const LevelSvmOptions& options, double /*C*/,
+                                const LeafSets& leaves, const CsrView& X, RunControl& /*control*/) {
+  StackedMethod method;
+  method.nodes = leaves.candidates;
+  method.num_weights = static_cast<double>(X.num_nonzeros());
+  const bool has_intercept = intercept_value(options) > 0;
+  method.train = [has_intercept](const LeafSets& of_plan, const CsrView& rows,
+                                 const LabelSets& sets, std::span<const double> row_weights,
+                                 Executor& /*executor*/, RunControl& /*share*/) -> NodeFit {
+    FitReport report;
+    report.primal = report.dual = report.relative_gap = 0;
+    return {mean_rows(of_plan, rows, sets, row_weights, has_intercept), std::move(report)};
+  };
+  method.memory = [](const LeafSets& /*of_plan*/, const CsrView& rows, int /*num_threads*/) {
+    MemoryEstimate memory;
+    memory.add("means of rows", 24 * static_cast<double>(rows.num_nonzeros()));
+    return memory;
+  };
+  return method;
+}
+
 /// A method that can be stacked.
 struct Kind {
   std::string_view name;
@@ -152,7 +214,8 @@ struct Kind {
                         const CsrView& X, RunControl& control);
 };
 constexpr std::array kKinds{Kind{"nhsvm", kNormalizedPathWeight, stacked_nhsvm},
-                            Kind{"flat-lr", kLogisticWeight, stacked_flat_lr}};
+                            Kind{"flat-lr", kLogisticWeight, stacked_flat_lr},
+                            Kind{"centroids", kHingeWeight, stacked_centroids}};
 
 /// Weights that are fitted on fewer rows may be chance.
 constexpr std::size_t kLeastRows = 1000;

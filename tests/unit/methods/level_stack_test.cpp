@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/out_of_time.hpp"
 #include "files.hpp"
@@ -122,6 +123,48 @@ TEST(Stack, adds_up_its_parts) {
   }
 }
 
+/// The mean of the rows of a label, which count at length 1, at length 1 itself.
+std::vector<double> mean_row(const Examples& raw, LabelId label) {
+  std::vector<double> mean(raw.X.num_columns(), 0.0);
+  const auto add = [](std::vector<double>& sum, const std::vector<double>& values) {
+    const double length =
+        std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += values[j] / length;
+  };
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    if (raw.labels[i].front() != label) continue;
+    std::vector<double> values(mean.size(), 0.0);
+    const SparseRow row = raw.X.row(i);
+    for (std::size_t k = 0; k < row.size(); ++k) values[row.columns[k]] = row.values[k];
+    add(mean, values);
+  }
+  std::vector<double> unit(mean.size(), 0.0);
+  add(unit, mean);
+  return unit;
+}
+
+TEST(Stack, of_centroids_adds_the_mean_rows_of_leaves) {
+  const Hierarchy tree = groups();
+  const Examples raw = noisy_rows(300);
+  const ModelParts levels = train("level-svm", with(kExact, "stack", "none"), raw, &tree);
+  const ModelParts model = train("level-svm", with(kExact, "stack", "centroids"), raw, &tree);
+  const LinearPredictor::Parts &own = parts_of(model), &of_levels = parts_of(levels);
+  ASSERT_EQ(own.levels.stacked.size(), 1U);
+  EXPECT_GT(own.levels.stacked.front(), 0);
+  EXPECT_EQ(model.report.primal, levels.report.primal);  // centroids are not trained
+  const GraphLevels depth(own.graph);
+  for (const NodeId leaf : own.candidates) {
+    const std::string& name = model.labels.name(own.label_of_node[leaf]);
+    const std::vector<double> mean = mean_row(raw, raw.codec.find(name).value());
+    const std::uint32_t d = depth.of(leaf);
+    for (FeatureId j = 0; j < 4; ++j) {
+      const double s = of_levels.weights.at(j, leaf) / of_levels.levels.factors[d];
+      const double expected = own.levels.factors[d] * s + own.levels.stacked.front() * mean[j];
+      EXPECT_NEAR(own.weights.at(j, leaf), expected, 1e-4 * std::max(1.0, std::abs(expected)));
+    }
+  }
+}
+
 TEST(Stack, has_the_same_bits_on_any_number_of_threads) {
   const Hierarchy tree = groups();
   const auto bytes_with = [&](int threads) {
@@ -199,12 +242,14 @@ TEST(Stack, wrong_names_are_refused) {
     return message_of<InvalidOption>([&] { detail::Stack::parse(text); });
   };
   const std::string rule =
-      "', but must be auto, none, or some of nhsvm and flat-lr, each once, separated by commas";
+      "', but must be auto, none, or some of nhsvm, flat-lr and centroids, each once, separated by "
+      "commas";
   for (const std::string text :
        {"", "hsvm", "nhsvm,", "nhsvm,nhsvm", "flat-lr, nhsvm", "none,nhsvm", "auto,nhsvm"}) {
     EXPECT_EQ(refused(text), "option stack is '" + text + rule);
   }
-  for (const std::string text : {"auto", "none", "nhsvm", "flat-lr", "nhsvm,flat-lr"}) {
+  for (const std::string text :
+       {"auto", "none", "nhsvm", "flat-lr", "nhsvm,flat-lr", "centroids,nhsvm"}) {
     EXPECT_EQ(detail::Stack::parse(text).to_text(), text);
   }
   EXPECT_EQ(detail::Stack::parse("nhsvm+flat-lr").to_text(), "nhsvm,flat-lr");
