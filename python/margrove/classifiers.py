@@ -1707,10 +1707,11 @@ class LevelSVC(Leveled):
         a column and a node [auto | ovr | crammer-singer]
     stack : str, default "auto"
         rows with one label: methods whose scores are added to those of the levels, with weights
-        fitted on the same held-out rows: nhsvm, flat-lr, or both, separated by a comma (in a grid
-        by +), or none; auto: both where rows are dense, at least 1000 of them differ and more than
-        there are columns, no names of labels count, intercepts are not free and multiclass is not
-        ovr; otherwise none
+        fitted on the same held-out rows: some of nhsvm, flat-lr and centroids (the cosine of a row
+        and the mean of a leaf's rows), separated by commas (in a grid by +), or none; auto: nhsvm
+        and flat-lr where rows are dense, at least 1000 of them differ and more than there are
+        columns, no names of labels count, intercepts are not free and multiclass is not ovr;
+        otherwise none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
