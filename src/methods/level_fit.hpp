@@ -58,7 +58,8 @@ class HeldOutLevels {
 
   /// Adds rows of X that the classifiers, one for each of the nodes, were not trained on. has_rows:
   /// of the nodes, whether any was trained on a row of it, and empty where all were. Rows without a
-  /// leaf that the classifiers know count only where leaves have names. stacked: the weights of the further methods, of the same training.
+  /// leaf that the classifiers know count only where leaves have names. stacked: the weights of the
+  /// further methods, of the same training.
   void add(const CsrView& X, std::span<const std::uint32_t> held_out,
            const WeightMatrix& classifiers, const std::vector<bool>& has_rows, Executor& executor,
            std::span<const WeightMatrix> stacked = {});
