@@ -79,20 +79,31 @@ TEST(Service, suggestions_are_probable_labels_best_first) {
   EXPECT_EQ(parsed(served.post_form("/model/suggest", "model=texts&text="))["results"].size(), 3U);
 }
 
-TEST(Service, suggestions_have_the_names_of_labels) {
-  ModelParts parts = testing::small_text_model();
-  parts.label_names = {"Animals", "", "Dogs", "Fish"};
-  ServedModels models({std::make_shared<const ServedModel>("m", std::move(parts))});
+struct Suggested {
+  int status;
+  json body;
+};
+/// What a service of this model alone suggests.
+Suggested suggested_by(const std::shared_ptr<const ServedModel>& model) {
+  ServedModels models({model});
   Metrics metrics;
   const Service service(
       models, metrics, "1", [] { return Gauges(); }, [](const std::string&) {});
   const Response response = service.answer(
       {"POST", "/model/suggest", "", "application/x-www-form-urlencoded", "text=fur"},
       Deadline::max());
-  const json results = parsed(response)["results"];
+  return {response.status, parsed(response)};
+}
+
+TEST(Service, suggestions_have_the_names_of_labels) {
+  ModelParts parts = testing::small_text_model();
+  parts.label_names = {"Animals", "", "Dogs", "Fish"};
+  const auto model = std::make_shared<const ServedModel>("m", std::move(parts));
+  const json results = suggested_by(model).body["results"];
+  ASSERT_FALSE(results.empty());
   for (const json& each : results) {
-    const LabelId label = models.find("")->parts().labels.find(std::string(each["uri"])).value();
-    const std::string& name = models.find("")->parts().label_names[label];
+    const LabelId label = model->parts().labels.find(std::string(each["uri"])).value();
+    const std::string& name = model->parts().label_names[label];
     EXPECT_EQ(each.contains("label"), !name.empty()) << each;
     EXPECT_EQ(each.value("label", ""), name);
   }
@@ -128,15 +139,10 @@ TEST(Service, suggestions_say_what_is_wrong) {
 TEST(Service, suggestions_need_probabilities) {
   ModelParts parts = testing::small_text_model();
   parts.calibration.reset();
-  ServedModels models({std::make_shared<const ServedModel>("m", std::move(parts))});
-  Metrics metrics;
-  const Service service(
-      models, metrics, "1", [] { return Gauges(); }, [](const std::string&) {});
-  const Response response = service.answer(
-      {"POST", "/model/suggest", "", "application/x-www-form-urlencoded", "text=fur"},
-      Deadline::max());
-  EXPECT_EQ(response.status, 400);
-  EXPECT_THAT(response.body, HasSubstr("probabilit"));
+  const Suggested refused =
+      suggested_by(std::make_shared<const ServedModel>("m", std::move(parts)));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(std::string(refused.body["error"]), HasSubstr("probabilit"));
 }
 
 TEST(Service, model_says_what_annif_asks) {
