@@ -1,7 +1,6 @@
 #include "serve/http_connection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -17,6 +16,7 @@
 #include "margrove/errors.hpp"
 #include "serve/http_session.hpp"
 #include "serve/request_head.hpp"
+#include "serve/utc_time.hpp"
 
 namespace margrove::serve {
 namespace {
@@ -60,17 +60,6 @@ void check_chunks(http::request_parser<http::buffer_body>& parser) {
     if (!is_chunk_extension(view_of(extension))) error = http::error::bad_chunk_extension;
   };
   parser.on_chunk_header(check);
-}
-
-/// As HTTP writes the present time.
-std::string http_date() {
-  std::array<char, 40> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  const std::size_t size =
-      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  return {text.data(), size};
 }
 
 // Requests ----------------------------------------------------------------------------------------
@@ -315,7 +304,7 @@ asio::awaitable<bool> HttpConnection::send(const Head& head, Response response, 
   reply.version(head.get().version());
   reply.result(static_cast<unsigned>(response.status));
   reply.set(http::field::server, "margrove");
-  reply.set(http::field::date, http_date());
+  reply.set(http::field::date, http_date(std::time(nullptr)));
   reply.set(http::field::content_type,
             beast::string_view(response.content_type.data(), response.content_type.size()));
   if (response.status == 401) reply.set(http::field::www_authenticate, "Bearer");

@@ -6,12 +6,14 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "serve/server_state.hpp"
+#include "serve/utc_time.hpp"
 
 namespace margrove::serve {
 
@@ -31,16 +33,13 @@ inline std::string_view view_of(beast::string_view text) { return {text.data(), 
 Clock::duration seconds(double count);
 /// Lets the parser of a body refuse what is_chunk_extension() does not take.
 void check_chunks(http::request_parser<http::buffer_body>& parser);
-/// As HTTP writes the present time.
-std::string http_date();
-
 /// A stream that is answered.
 struct Stream {
   Stream(PredictStream the_rows, Head& head)
       : rows(std::move(the_rows)), keeps_open(head.get().keep_alive()), parser(std::move(head)) {
     check_chunks(parser);
     reply.set(http::field::server, "margrove");
-    reply.set(http::field::date, http_date());
+    reply.set(http::field::date, http_date(std::time(nullptr)));
     reply.set(http::field::content_type, "application/x-ndjson");
     reply.keep_alive(keeps_open);
     reply.chunked(true);
