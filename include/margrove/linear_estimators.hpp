@@ -273,14 +273,15 @@ struct LevelSvmOptions {
                   "one of them, or each node against the rest, which alone trains in shards; auto: "
                   "crammer-singer, but ovr where rows have several labels, intercepts are free, or "
                   "a level has more than 2.5e8 pairs of a column and a node"),
-            field("stack", &Options::stack,
-                  "rows with one label: methods whose scores are added to those of the levels, "
-                  "with weights fitted on the same held-out rows: some of nhsvm, flat-lr and "
-                  "centroids (the cosine of a row and the mean of a leaf's rows), separated by "
-                  "commas (in a grid by +), or none; auto: nhsvm and flat-lr where rows are dense, "
-                  "at least 1000 of them differ and more than there are columns, no names of "
-                  "labels count, intercepts are not free and multiclass is not ovr; otherwise "
-                  "none"),
+            field(
+                "stack", &Options::stack,
+                "scores that are added to those of the levels, with weights fitted on the same "
+                "held-out rows: some of centroids (the cosine of a row and the mean of a leaf's "
+                "rows) and, of rows with one label, nhsvm and flat-lr, separated by commas (in a "
+                "grid by +), or none; auto: centroids where rows are sparse and of one length, as "
+                "of texts; nhsvm and flat-lr where rows are dense and have one label, at least "
+                "1000 of them differ and more than there are columns, no names of labels count, "
+                "intercepts are not free and multiclass is not ovr; otherwise none"),
         });
   }
 };

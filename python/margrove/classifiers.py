@@ -1706,12 +1706,12 @@ class LevelSVC(Leveled):
         where rows have several labels, intercepts are free, or a level has more than 2.5e8 pairs of
         a column and a node [auto | ovr | crammer-singer]
     stack : str, default "auto"
-        rows with one label: methods whose scores are added to those of the levels, with weights
-        fitted on the same held-out rows: some of nhsvm, flat-lr and centroids (the cosine of a row
-        and the mean of a leaf's rows), separated by commas (in a grid by +), or none; auto: nhsvm
-        and flat-lr where rows are dense, at least 1000 of them differ and more than there are
-        columns, no names of labels count, intercepts are not free and multiclass is not ovr;
-        otherwise none
+        scores that are added to those of the levels, with weights fitted on the same held-out rows:
+        some of centroids (the cosine of a row and the mean of a leaf's rows) and, of rows with one
+        label, nhsvm and flat-lr, separated by commas (in a grid by +), or none; auto: centroids
+        where rows are sparse and of one length, as of texts; nhsvm and flat-lr where rows are dense
+        and have one label, at least 1000 of them differ and more than there are columns, no names
+        of labels count, intercepts are not free and multiclass is not ovr; otherwise none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None

@@ -174,8 +174,8 @@ void use_checkpoint(const Method& method, const TrainingSet& data, Plan& plan) {
   require<InvalidOption>(
       plan.problems != nullptr, "option checkpoint is given, but method ", method.name,
       " with these options does not keep its state. top-down-svm does, flat-svm, flat-lr and "
-      "level-svm with multiclass ovr and no stack do, and hsvm, nhsvm and structured with solver "
-      "bcfw or sgd, without partial labels");
+      "level-svm with multiclass ovr (in a stack centroids at most) do, and hsvm, nhsvm and "
+      "structured with solver bcfw or sgd, without partial labels");
   plan.train = [plan, checkpoint, source = data.source](Executor& executor, RunControl& control) {
     return train_in_parts(plan, *checkpoint, source, executor, control);
   };

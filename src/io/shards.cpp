@@ -115,7 +115,7 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
   require<InvalidOption>(
       plan.problems != nullptr, "method ", method.name, " with these options cannot be trained in ",
       "shards: its labels are trained together. flat-svm, flat-lr and level-svm with multiclass ",
-      "ovr and no stack, and top-down-svm can");
+      "ovr (in a stack centroids at most), and top-down-svm can");
   TensorMap out;
   out.put_text("format", kDataFormat);
   out.put_text("format_version", concat(kShardFormatVersion));

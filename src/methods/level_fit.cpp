@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -17,6 +18,9 @@ namespace {
 constexpr double kRidge = 1e-6;  // of what rows do not decide, as c where all leaves are as deep
 constexpr int kMaxSteps = 100;
 constexpr std::size_t kRowsPerBlock = 64;
+/// Of t at the minimum, tried after all of it.
+constexpr std::array kSharesOfStack{0.75, 0.5, 0.25, 0.125, 0.0};
+constexpr double kStandardErrors = 2;  // that are not chance
 /// A leaf with less of a row's curvature than this share of the mean is left out of the second
 /// derivatives, which only set the direction of a step.
 constexpr double kLeastCurvature = 1e-3;
@@ -285,12 +289,14 @@ HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivative
 
 /// Newton's method among the coordinates that are not held at 0 by the gradient; steps are
 /// projected to v, u, w >= 0 and halved until the loss falls.
-HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
+HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Stacked stacked, Executor& executor,
                                             RunControl& control) const {
   constexpr double kSmallStep = 1e-9;  // of the loss
   constexpr double kShortest = 1e-8;
   const auto is_fixed = [&](std::size_t i, const Sums& now) {
-    return i < num_factors_ && theta[i] <= 0 && now.gradient[static_cast<Eigen::Index>(i)] >= 0;
+    if (i >= num_factors_) return false;
+    if (stacked == Stacked::fixed && i >= num_factors_ - num_stacked_) return true;
+    return theta[i] <= 0 && now.gradient[static_cast<Eigen::Index>(i)] >= 0;
   };
   for (int step = 0; step < kMaxSteps && control.proceed(); ++step) {
     Sums now = sums(theta, true, executor);
@@ -320,6 +326,62 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Executor& executor,
   return theta;
 }
 
+/// Whether the highest leaf of each row is one of its own.
+std::vector<std::uint8_t> HeldOutLevels::right_answers(const Theta& theta,
+                                                       Executor& executor) const {
+  std::vector<std::uint8_t> is_right(rows_.size());
+  executor.for_ranges(
+      rows_.size(), kRowsPerBlock, [&](std::size_t begin, std::size_t end, int /*worker*/) {
+        RowScores row;
+        for (std::size_t k = begin; k < end; ++k) {
+          score(k, theta, row);
+          const auto highest = std::ranges::max_element(row.score);
+          const auto place = static_cast<std::uint32_t>(highest - row.score.begin());
+          is_right[k] = std::ranges::any_of(
+              sets_[rows_[k].row], [&](NodeId leaf) { return place_of_leaf_[leaf] == place; });
+        }
+      });
+  return is_right;
+}
+
+/// Whether the first answers are more often right than the second ones, by more than
+/// kStandardErrors of the difference.
+bool HeldOutLevels::is_better(const std::vector<std::uint8_t>& first,
+                              const std::vector<std::uint8_t>& second) const {
+  double sum = 0, squares = 0;
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    const double difference =
+        weight_of(row_weights_, rows_[k].row) * (int{first[k]} - int{second[k]});
+    sum += difference;
+    squares += difference * difference;
+  }
+  const double variance = squares - sum * sum / static_cast<double>(rows_.size());
+  return sum > kStandardErrors * std::sqrt(std::max(variance, 0.0));
+}
+
+/// The minimum for the largest share of t with which answers are not more often wrong, beyond
+/// chance, than with the best one.
+HeldOutLevels::Theta HeldOutLevels::with_less_of_stack(const Theta& all, Executor& executor,
+                                                       RunControl& control) const {
+  std::vector<Theta> minima{all};
+  std::vector<std::vector<std::uint8_t>> answers{right_answers(all, executor)};
+  for (const double share : kSharesOfStack) {
+    if (!control.proceed()) break;
+    Theta theta = minima.back();
+    for (std::size_t i = num_factors_ - num_stacked_; i < num_factors_; ++i) {
+      theta[i] = share * all[i];
+    }
+    minima.push_back(minimum(std::move(theta), Stacked::fixed, executor, control));
+    answers.push_back(right_answers(minima.back(), executor));
+  }
+  const auto is_as_good = [&](const std::vector<std::uint8_t>& own) {
+    return std::ranges::none_of(answers,
+                                [&](const auto& others) { return is_better(others, own); });
+  };
+  const auto chosen = std::ranges::find_if(answers, is_as_good);
+  return minima[static_cast<std::size_t>(chosen - answers.begin())];
+}
+
 LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& control) const {
   LevelFit found{LevelWeights::uniform(num_levels_), {}, 0};
   found.levels.stacked.assign(num_stacked_, 0.0);
@@ -328,7 +390,8 @@ LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& c
   Theta theta = found.levels.factors;
   theta.resize(num_factors_, 0.0);
   if (with_offsets) theta.resize(num_factors_ + num_levels_, 0.0);
-  theta = minimum(std::move(theta), executor, control);
+  theta = minimum(std::move(theta), Stacked::free, executor, control);
+  if (num_stacked_ > 0) theta = with_less_of_stack(theta, executor, control);
   end_if_interrupted(control);
   const std::span<const double> all(theta), factors = all.first(num_factors_);
   const auto v = factors.first(num_levels_);

@@ -45,7 +45,9 @@ struct LevelFit {
 /// the mean over the rows of
 ///   log sum_l exp f(x, l) - f(x, y)             where every row has one leaf,
 ///   sum_l log(1 + exp(-y_l f(x, l)))            otherwise, with y_l = +1 for the row's leaves,
-/// which is convex. Holds at most kMostTerms scores, of rows that lie evenly among all.
+/// which is convex. With a stack, they then minimise it for a given share of that t: the largest
+/// one with which the highest leaf of a row is not more often wrong, beyond two standard errors,
+/// than with any other. Holds at most kMostTerms scores, of rows that lie evenly among all.
 class HeldOutLevels {
  public:
   static constexpr std::size_t kMostTerms = std::size_t{1} << 26U;  // of all f(x, l) together
@@ -84,7 +86,12 @@ class HeldOutLevels {
   void score(std::size_t k, const Theta& theta, RowScores& row) const;
   void add_derivatives(std::size_t k, const RowScores& row, double weight, Sums& sums) const;
   Sums sums(const Theta& theta, bool with_derivatives, Executor& executor) const;
-  Theta minimum(Theta theta, Executor& executor, RunControl& control) const;
+  enum class Stacked : std::uint8_t { free, fixed };  // whether t changes
+  Theta minimum(Theta theta, Stacked stacked, Executor& executor, RunControl& control) const;
+  std::vector<std::uint8_t> right_answers(const Theta& theta, Executor& executor) const;
+  bool is_better(const std::vector<std::uint8_t>& first,
+                 const std::vector<std::uint8_t>& second) const;
+  Theta with_less_of_stack(const Theta& all, Executor& executor, RunControl& control) const;
 
   std::size_t num_nodes_, num_levels_;
   const WeightMatrix* names_;

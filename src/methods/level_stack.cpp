@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -20,7 +21,8 @@ namespace detail {
 namespace {
 
 constexpr std::string_view kNone = "none";
-constexpr std::array<std::string_view, 3> kStacked{"nhsvm", "flat-lr", "centroids"};
+constexpr std::string_view kCentroids = "centroids";
+constexpr std::array<std::string_view, 3> kStacked{"nhsvm", "flat-lr", kCentroids};
 
 }  // namespace
 
@@ -113,8 +115,11 @@ LabelSets among_candidates(const LeafSets& leaves, const LabelSets& sets) {
   std::vector<LabelId> position(leaves.tree.graph.num_nodes(), 0);
   for (LabelId k = 0; k < leaves.candidates.size(); ++k) position[leaves.candidates[k]] = k;
   LabelSets found;
+  std::vector<LabelId> set;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    found.append(std::span(&position[sets[i].front()], 1));
+    set.clear();
+    for (const NodeId leaf : sets[i]) set.push_back(position[leaf]);
+    found.append(set);
   }
   return found;
 }
@@ -147,14 +152,20 @@ StackedMethod stacked_flat_lr(const LevelSvmOptions& options, double C, const Le
   return method;
 }
 
+/// Of a row without its intercept, which is its last value.
+double length_of(const SparseRow& row, bool has_intercept) {
+  const std::size_t size = row.size() - (has_intercept && row.size() > 0);
+  return std::sqrt(squared_norm({row.columns.first(size), row.values.first(size)}));
+}
+
 /// A column for each leaf: the mean of its rows, which count at length 1, at length 1 itself.
 WeightMatrix mean_rows(const LeafSets& leaves, const CsrView& X, const LabelSets& sets,
                        std::span<const double> row_weights, bool has_intercept) {
-  const LabelSets leaf_of_row = among_candidates(leaves, sets);
+  const LabelSets leaves_of_row = among_candidates(leaves, sets);
   const auto num_leaves = static_cast<std::uint32_t>(leaves.candidates.size());
   std::vector<std::vector<std::uint32_t>> rows_of_leaf(num_leaves);
   for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
-    rows_of_leaf[leaf_of_row[i].front()].push_back(i);
+    for (const LabelId leaf : leaves_of_row[i]) rows_of_leaf[leaf].push_back(i);
   }
   CsrMatrix sums(X.num_columns());
   WeightSums sum(X.num_columns());
@@ -162,8 +173,7 @@ WeightMatrix mean_rows(const LeafSets& leaves, const CsrView& X, const LabelSets
     for (const std::uint32_t i : rows) {
       const SparseRow row = X.row(i);
       const std::size_t size = row.size() - (has_intercept && row.size() > 0);
-      const double length =
-          std::sqrt(squared_norm({row.columns.first(size), row.values.first(size)}));
+      const double length = length_of(row, has_intercept);
       if (!(length > 0)) continue;
       const double factor = (row_weights.empty() ? 1 : row_weights[i]) / length;
       for (std::size_t k = 0; k < size; ++k) sum.add(row.columns[k], factor * row.values[k]);
@@ -190,7 +200,7 @@ StackedMethod stacked_centroids(const LevelSvmOptions& options, double /*C*/,
   StackedMethod method;
   method.nodes = leaves.candidates;
   method.num_weights = static_cast<double>(X.num_nonzeros());
-  const bool has_intercept = intercept_value(options) > 0;
+  const bool has_intercept = options.bias > 0;
   method.train = [has_intercept](const LeafSets& of_plan, const CsrView& rows,
                                  const LabelSets& sets, std::span<const double> row_weights,
                                  Executor& /*executor*/, RunControl& /*share*/) -> NodeFit {
@@ -209,13 +219,22 @@ StackedMethod stacked_centroids(const LevelSvmOptions& options, double /*C*/,
 /// A method that can be stacked.
 struct Kind {
   std::string_view name;
+  bool is_trained;  // for rows with one label; others take next to no time
   LossWeightRule loss_weight;
   StackedMethod (*make)(const LevelSvmOptions& options, double C, const LeafSets& leaves,
                         const CsrView& X, RunControl& control);
 };
-constexpr std::array kKinds{Kind{"nhsvm", kNormalizedPathWeight, stacked_nhsvm},
-                            Kind{"flat-lr", kLogisticWeight, stacked_flat_lr},
-                            Kind{"centroids", kHingeWeight, stacked_centroids}};
+constexpr std::array kKinds{Kind{"nhsvm", true, kNormalizedPathWeight, stacked_nhsvm},
+                            Kind{"flat-lr", true, kLogisticWeight, stacked_flat_lr},
+                            Kind{"centroids", false, kHingeWeight, stacked_centroids}};
+
+const Kind& kind_of(const std::string& name) {
+  return *std::ranges::find(kKinds, name, &Kind::name);
+}
+
+bool has_trained(const std::vector<std::string>& names) {
+  return std::ranges::any_of(names, [](const auto& name) { return kind_of(name).is_trained; });
+}
 
 /// Weights that are fitted on fewer rows may be chance.
 constexpr std::size_t kLeastRows = 1000;
@@ -226,14 +245,32 @@ std::size_t num_distinct_rows(const LeafSets& leaves, const CsrView& X, RunContr
   return merged ? merged->rows.size() : X.num_rows();
 }
 
-/// Whether a stack is the default: on dense rows with more rows than columns, linear classifiers
-/// underfit, and differ.
-bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, const CsrView& X,
-                       RunControl& control) {
-  if (options.multiclass == MulticlassKind::ovr || options.intercept_penalty == 0) return false;
-  if (!leaves.sets.single_label() || X.num_rows() < kLeastRows) return false;
+/// Lengths of rows count as equal up to this factor.
+constexpr double kEqualLengths = 1.01;
+
+bool are_dense(const CsrView& X) {
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  if (static_cast<double>(X.num_nonzeros()) <= 0.5 * area) return false;
+  return static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+/// As of texts: then the scores of centroids are cosines.
+bool have_one_length(const CsrView& X, bool has_intercept) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
+    const double length = length_of(X.row(i), has_intercept);
+    if (!(length > 0)) continue;
+    least = std::min(least, length);
+    most = std::max(most, length);
+  }
+  return most <= kEqualLengths * least;
+}
+
+/// Whether methods are stacked that are trained: on dense rows with more rows than columns, linear
+/// classifiers underfit, and differ.
+bool stacks_trained_methods(const LevelSvmOptions& options, bool has_names, const LeafSets& leaves,
+                            const CsrView& X, RunControl& control) {
+  if (options.multiclass == MulticlassKind::ovr || options.intercept_penalty == 0) return false;
+  if (has_names || !leaves.sets.single_label() || X.num_rows() < kLeastRows) return false;
   const std::size_t num_rows = num_distinct_rows(leaves, X, control);
   return num_rows >= kLeastRows && num_rows > X.num_columns();
 }
@@ -241,7 +278,7 @@ bool stacks_by_default(const LevelSvmOptions& options, const LeafSets& leaves, c
 }  // namespace
 
 void require_stack(const LevelSvmOptions& options) {
-  if (!options.stack.methods || options.stack.methods->empty()) return;
+  if (!options.stack.methods || !has_trained(*options.stack.methods)) return;
   const std::string given = options.stack.to_text();
   require<InvalidOption>(!options.match_names.value.value_or(false), "option stack is ", given,
                          ", but match_names is given, too");
@@ -250,14 +287,22 @@ void require_stack(const LevelSvmOptions& options) {
                          "intercepts");
 }
 
+bool excludes_names(const LevelSvmOptions& options) {
+  return options.stack.methods && has_trained(*options.stack.methods);
+}
+
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
                                        const LeafSets& leaves, const CsrView& X,
                                        RunControl& control) {
   if (!options.stack.methods) {
-    if (has_names || !stacks_by_default(options, leaves, X, control)) return {};
-    return {"nhsvm", "flat-lr"};
+    if (are_dense(X)) {
+      if (!stacks_trained_methods(options, has_names, leaves, X, control)) return {};
+      return {"nhsvm", "flat-lr"};
+    }
+    if (!have_one_length(X, options.bias > 0)) return {};
+    return {std::string(detail::kCentroids)};
   }
-  require<InvalidOption>(options.stack.methods->empty() || leaves.sets.single_label(),
+  require<InvalidOption>(!has_trained(*options.stack.methods) || leaves.sets.single_label(),
                          "option stack is ", options.stack.to_text(),
                          ", which is for rows with one label, but some rows have several");
   return *options.stack.methods;
@@ -272,9 +317,10 @@ std::vector<StackedMethod> stacked_methods(const std::vector<std::string>& names
   const double ratio =
       loss_weight(options) / automatic_loss_weight(data, weight_of_hinge(options.loss));
   for (const std::string& name : names) {
-    const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
-    const double C = automatic_loss_weight(data, kind->loss_weight) * ratio;
-    methods.push_back(kind->make(options, C, leaves, X, control));
+    const Kind& kind = kind_of(name);
+    const double C = automatic_loss_weight(data, kind.loss_weight) * ratio;
+    methods.push_back(kind.make(options, C, leaves, X, control));
+    methods.back().is_trained = kind.is_trained;
   }
   return methods;
 }

@@ -30,9 +30,10 @@ void add_to(FitReport& sum, const FitReport& problem);
 
 /// A method whose scores are linear in the row, and sums over the nodes of A(l).
 struct StackedMethod {
+  bool is_trained = true;     // false: takes next to no time
   std::vector<NodeId> nodes;  // of the columns of its weights, ascending
   double num_weights = 0;     // about how many are not zero
-  /// Trains on rows with the intercept; sets: the leaf of each. The leaves are those of the plan.
+  /// Trains on rows with the intercept; sets: the leaves of each. The leaves are those of the plan.
   std::function<NodeFit(const LeafSets& leaves, const CsrView& X, const LabelSets& sets,
                         std::span<const double> row_weights, Executor& executor,
                         RunControl& control)>
@@ -42,10 +43,12 @@ struct StackedMethod {
 
 /// Throws InvalidOption if a stack is given beside options that it cannot be with.
 void require_stack(const LevelSvmOptions& options);
+/// Whether names of labels do not count beside the stack that the options give.
+bool excludes_names(const LevelSvmOptions& options);
 
 /// The names of the methods that option stack asks for; has_names: whether names of labels count.
-/// X has the intercept. Throws InvalidOption if methods are given, but some rows have several
-/// labels.
+/// X has the intercept. Throws InvalidOption if methods are given that need rows with one label,
+/// but some rows have several.
 std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_names,
                                        const LeafSets& leaves, const CsrView& X,
                                        RunControl& control);

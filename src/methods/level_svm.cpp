@@ -60,8 +60,10 @@ struct LevelPlan {
             names ? &*names : nullptr, stacked_nodes};
   }
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(at_nodes.labels.size()); }
+  /// Then nodes can be trained one by one, elsewhere.
   bool is_one_vs_rest() const {
-    return groups.size() == 1 && !groups.front().joint && stacked.empty();
+    return groups.size() == 1 && !groups.front().joint &&
+           std::ranges::none_of(stacked, &StackedMethod::is_trained);
   }
 };
 
@@ -210,8 +212,10 @@ struct ClassifierFit {
 };
 
 /// Trains on the given rows, or on all. The groups and stacked methods share a time limit evenly.
+/// of_nodes: the classifiers of the nodes, where they are trained already.
 ClassifierFit fit_classifiers(const LevelPlan& plan, const std::vector<std::uint32_t>* rows,
-                              Executor& executor, RunControl& control) {
+                              std::optional<NodeFit> of_nodes, Executor& executor,
+                              RunControl& control) {
   CsrMatrix own_rows;
   if (rows != nullptr) own_rows = select_rows(plan.rows.X, *rows);
   const CsrView X = rows != nullptr ? own_rows.view() : plan.rows.X.view();
@@ -233,6 +237,7 @@ ClassifierFit fit_classifiers(const LevelPlan& plan, const std::vector<std::uint
   std::vector<WeightMatrix> of_groups;
   for (const NodeGroup& group : plan.groups) {
     of_groups.push_back(fit_next([&](RunControl& share) {
+      if (of_nodes) return *std::exchange(of_nodes, {});
       return fit_group(plan, group, X, own(group.sets), weights, executor, share);
     }));
   }
@@ -289,9 +294,9 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   const std::vector<double>& weights = plan.rows.weights;
   std::size_t problem = 0;
   const auto fit_on = [&](const std::vector<std::uint32_t>* rows, RunControl& share) {
-    if (!source) return fit_classifiers(plan, rows, executor, share);
-    NodeFit fit = to_node_fit(joined(X.num_columns(), source(problem++), executor));
-    return ClassifierFit{{std::move(fit.weights), {}}, std::move(fit.report)};
+    std::optional<NodeFit> of_nodes;
+    if (source) of_nodes = to_node_fit(joined(X.num_columns(), source(problem++), executor));
+    return fit_classifiers(plan, rows, std::move(of_nodes), executor, share);
   };
   HeldOutLevels scores(plan.nodes(), sets, weights);
   DecisionTuner tuner(plan.decision, sets, weights, plan.leaves.tree.label_of_node);
@@ -427,7 +432,7 @@ std::vector<LabelId> answerable_by_name(std::span<const std::string> names, cons
 bool matches_names(const LevelSvmOptions& options, std::span<const std::string> names,
                    const TrainingSet& data, double bias) {
   if (options.match_names.value) return *options.match_names.value;
-  if (options.stack.methods && !options.stack.methods->empty()) return false;
+  if (excludes_names(options)) return false;
   return obstacle_of_names(names, data, bias).empty();
 }
 

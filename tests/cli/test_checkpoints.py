@@ -258,7 +258,7 @@ class Checkpoints(CliTest):
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
         no_state = (
             "with these options does not keep its state. top-down-svm does, flat-svm, flat-lr and "
-            "level-svm with multiclass ovr and no stack do"
+            "level-svm with multiclass ovr (in a stack centroids at most) do"
         )
         hierarchy = ["--hierarchy", "tree"]
         cases = [

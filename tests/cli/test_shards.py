@@ -42,6 +42,8 @@ class Shards(CliTest):
             (TOP_DOWN, "several"),
             (LEVELS, "train"),
             ([*LEVELS, "--intercept-penalty", "0"], "several"),
+            ([*LEVELS, "--stack", "centroids"], "train"),
+            ([*LEVELS, "--stack", "centroids"], "several"),
             (["--method", "flat-svm", "--kernel-features", "nystroem:20"], "train"),
             (["--method", "flat-svm", "--kernel-features", "fourier:30"], "several"),
         ]
@@ -134,8 +136,8 @@ class Shards(CliTest):
         self.assert_fails(
             2,
             "method hsvm with these options cannot be trained in shards: its labels are trained "
-            "together. flat-svm, flat-lr and level-svm with multiclass ovr and no stack, and "
-            "top-down-svm can",
+            "together. flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids "
+            "at most), and top-down-svm can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
         )
         self.assert_fails(

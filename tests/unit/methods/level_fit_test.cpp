@@ -528,6 +528,53 @@ TEST(LevelFit, a_stack_of_which_nothing_agrees_weighs_nothing) {
   EXPECT_THAT(found.stacked, ElementsAre(0, 0));
 }
 
+/// Rows of the first of two leaves: so many, the lead of its classifier, and that of a further
+/// method.
+struct Leads {
+  std::size_t count;
+  float of_classifier, of_further;
+};
+
+LevelWeights fit_of_leads(const std::vector<Leads>& kinds) {
+  const LabelGraph graph = LabelGraph::build(2, {});
+  const std::vector<NodeId> leaves{0, 1};
+  const NodeLists above = ancestor_sets(graph, leaves);
+  const std::vector<std::vector<NodeId>> columns{leaves};
+  LevelNodes nodes{graph, leaves, leaves, above};
+  nodes.stacked = columns;
+  CsrMatrix X(2);
+  LabelSets sets;
+  std::vector<std::uint32_t> all;
+  const std::vector<FeatureId> both{0, 1};
+  for (const Leads& kind : kinds) {
+    for (std::size_t k = 0; k < kind.count; ++k) {
+      X.append_row(both, std::vector<float>{kind.of_classifier, kind.of_further});
+      sets.append(std::vector<LabelId>{0});
+      all.push_back(static_cast<std::uint32_t>(all.size()));
+    }
+  }
+  const std::vector<WeightMatrix> further{WeightMatrix::dense(2, 2, {0, 0, 0.5, -0.5})};
+  HeldOutLevels levels(nodes, sets, {});
+  RunControl control;
+  levels.add(X.view(), all, WeightMatrix::dense(2, 2, {0.5, -0.5, 0, 0}), {}, Executor::serial(),
+             further);
+  return levels.fit(false, Executor::serial(), control).levels;
+}
+
+TEST(LevelFit, a_stack_that_costs_answers_weighs_less) {
+  // Of minima by a general solver: v = .75297 and t = .40068 with half of the answers right, but
+  // v = .67568 with three quarters of that t, and four fifths of them.
+  const LevelWeights found = fit_of_leads({{60, 1, -2}, {20, -3, 4}, {100, 1, 1}, {20, -1, -1}});
+  EXPECT_NEAR(found.stacked.front(), 0.75 * 0.40068, 1e-4);
+  EXPECT_NEAR(found.factors.front(), 0.67568, 1e-4);
+}
+
+TEST(LevelFit, a_stack_that_costs_no_answers_weighs_what_is_likeliest) {
+  const LevelWeights found = fit_of_leads({{60, 1, -1.2F}, {20, -4, 6}, {100, 1, 1}, {20, -1, -1}});
+  EXPECT_NEAR(found.stacked.front(), 0.80947, 1e-4);
+  EXPECT_NEAR(found.factors.front(), 1.02675, 1e-4);
+}
+
 // Path weights ------------------------------------------------------------------------------------
 
 /// Without names.

@@ -132,7 +132,7 @@ std::vector<double> mean_row(const Examples& raw, LabelId label) {
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += values[j] / length;
   };
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {
-    if (raw.labels[i].front() != label) continue;
+    if (std::ranges::find(raw.labels[i], label) == raw.labels[i].end()) continue;
     std::vector<double> values(mean.size(), 0.0);
     const SparseRow row = raw.X.row(i);
     for (std::size_t k = 0; k < row.size(); ++k) values[row.columns[k]] = row.values[k];
@@ -158,6 +158,25 @@ TEST(Stack, of_centroids_adds_the_mean_rows_of_leaves) {
     const std::vector<double> mean = mean_row(raw, raw.codec.find(name).value());
     const std::uint32_t d = depth.of(leaf);
     for (FeatureId j = 0; j < 4; ++j) {
+      const double s = of_levels.weights.at(j, leaf) / of_levels.levels.factors[d];
+      const double expected = own.levels.factors[d] * s + own.levels.stacked.front() * mean[j];
+      EXPECT_NEAR(own.weights.at(j, leaf), expected, 1e-4 * std::max(1.0, std::abs(expected)));
+    }
+  }
+}
+
+TEST(Stack, of_centroids_has_the_rows_of_a_set_in_each_of_its_leaves) {
+  const Hierarchy dag = overlapping_groups();
+  const Examples raw = multi_label_rows(200, false);
+  const OptionValues exact = with(kExact, "decision", "zero");
+  const ModelParts levels = train("level-svm", with(exact, "stack", "none"), raw, &dag);
+  const ModelParts model = train("level-svm", with(exact, "stack", "centroids"), raw, &dag);
+  const LinearPredictor::Parts &own = parts_of(model), &of_levels = parts_of(levels);
+  for (const NodeId leaf : own.candidates) {
+    const std::string& name = model.labels.name(own.label_of_node[leaf]);
+    const std::vector<double> mean = mean_row(raw, raw.codec.find(name).value());
+    const std::uint32_t d = GraphLevels(own.graph).of(leaf);
+    for (FeatureId j = 0; j < 3; ++j) {
       const double s = of_levels.weights.at(j, leaf) / of_levels.levels.factors[d];
       const double expected = own.levels.factors[d] * s + own.levels.stacked.front() * mean[j];
       EXPECT_NEAR(own.weights.at(j, leaf), expected, 1e-4 * std::max(1.0, std::abs(expected)));
@@ -214,6 +233,42 @@ TEST(Stack, by_default_there_is_none_where_there_cannot_be_one) {
   EXPECT_EQ(stack_of({}, grouped_rows(2000, 3), groups()), "nhsvm,flat-lr");
 }
 
+/// Each label has columns of its own; every other row is so many times as long.
+Examples sparse_rows(std::size_t count, float length) {
+  Examples raw = grouped_rows(count, 3);
+  Random random(5);
+  raw.X = CsrMatrix(40);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto own = static_cast<FeatureId>(9 * raw.labels[i].front() + random.below(9));
+    const float factor = i % 2 == 0 ? 1 : length;
+    raw.X.append_row(std::vector<FeatureId>{own, 39},
+                     std::vector<float>{0.8F * factor, 0.6F * factor});
+  }
+  return raw;
+}
+
+TEST(Stack, by_default_has_the_centroids_of_sparse_rows_of_one_length) {
+  const auto stack_of = [](const OptionValues& options, Examples raw) {
+    const Hierarchy tree = groups();
+    return option_of(train("level-svm", options, std::move(raw), &tree), "stack");
+  };
+  EXPECT_EQ(stack_of({}, sparse_rows(60, 1)), "centroids");
+  EXPECT_EQ(stack_of({}, sparse_rows(60, 1.005F)), "centroids");
+  EXPECT_EQ(stack_of({}, sparse_rows(60, 2)), "none");
+  EXPECT_EQ(stack_of({{"bias", "0"}}, sparse_rows(60, 1)), "centroids");
+  EXPECT_EQ(stack_of({{"multiclass", "ovr"}, {"intercept_penalty", "0"}}, sparse_rows(60, 1)),
+            "centroids");
+  Examples several = sparse_rows(60, 1);
+  LabelSets sets;
+  for (std::size_t i = 0; i < several.num_rows(); ++i) {
+    std::vector<LabelId> set{several.labels[i].front()};
+    if (i % 3 == 0 && set.front() != 3) set.push_back(3);
+    sets.append(set);
+  }
+  several.labels = std::move(sets);
+  EXPECT_EQ(stack_of({}, std::move(several)), "centroids");
+}
+
 TEST(Stack, equal_rows_count_once_for_the_default) {
   const Hierarchy tree = groups();
   std::vector<std::uint32_t> rows;
@@ -235,6 +290,15 @@ TEST(Stack, cannot_be_where_the_message_says_why) {
             "intercepts");
   EXPECT_EQ(refused({{"match_names", "true"}}, grouped_rows(100, 3), tree),
             "option stack is nhsvm, but match_names is given, too");
+}
+
+TEST(Stack, of_centroids_can_be_beside_names_as_far_as_the_stack_is_concerned) {
+  const Hierarchy tree = groups();
+  EXPECT_EQ(message_of<InvalidOption>([&] {
+              train("level-svm", {{"stack", "centroids"}, {"match_names", "true"}},
+                    grouped_rows(100, 3), &tree);
+            }),
+            "option match_names is given, but rows are not texts (option text, or a text column)");
 }
 
 TEST(Stack, wrong_names_are_refused) {
@@ -259,15 +323,15 @@ TEST(Stack, wrong_names_are_refused) {
   EXPECT_EQ(message_of<InvalidOption>([&] { validate(wrong); }), "option stack is 'svm" + rule);
 }
 
-TEST(Stack, of_one_vs_rest_is_not_made_of_independent_problems) {
+TEST(Stack, that_is_trained_is_not_made_of_independent_problems) {
   const Hierarchy tree = groups();
   const PreparedRows prepared = prepare_rows(grouped_rows(100, 3), &tree, {});
-  for (const std::string stack : {"none", "nhsvm"}) {
+  for (const std::string stack : {"none", "centroids", "nhsvm"}) {
     const auto run = find_method("level-svm").start();
     set_options(run->options(), {{"multiclass", "ovr"}, {"stack", stack}});
     RunControl control;
     const Plan plan = run->plan(prepared.training_set(), Executor::serial(), control);
-    EXPECT_EQ(static_cast<bool>(plan.problems), stack == "none");
+    EXPECT_EQ(static_cast<bool>(plan.problems), stack != "nhsvm");
   }
 }
 
