@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cctype>
 #include <cmath>
@@ -20,6 +21,7 @@
 #include "base/atomic_file.hpp"
 #include "base/memory_limit.hpp"
 #include "data/utf8.hpp"
+#include "margrove/linear_estimators.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -209,17 +211,32 @@ std::vector<ViewFile> ViewArguments::files() const {
   return files;
 }
 
+namespace {
+
+/// What gives rows a hierarchy.
+constexpr std::array<std::string_view, 4> kHierarchies{"--hierarchy", "--hierarchy-from",
+                                                       "--path-column", "--path-columns"};
+
+std::string_view name_of_option(std::string_view argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+}  // namespace
+
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments) {
-  constexpr std::string_view kName = "--method";
+  bool asks_for_help = arguments.size() < 2, has_hierarchy = false;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     const std::string& argument = arguments[k];
-    if (argument == kName && k + 1 < arguments.size()) return arguments[k + 1];
-    if (argument.starts_with(kName) && argument.size() > kName.size() &&
-        argument[kName.size()] == '=') {
-      return argument.substr(kName.size() + 1);
+    const std::string_view name = name_of_option(argument);
+    if (name == "--method") {
+      if (name.size() < argument.size()) return argument.substr(name.size() + 1);
+      return k + 1 < arguments.size() ? std::optional(arguments[k + 1]) : std::nullopt;
     }
+    asks_for_help |= name == "--help" || name == "-h";
+    has_hierarchy |= std::ranges::find(kHierarchies, name) != kHierarchies.end();
   }
-  return std::nullopt;
+  if (asks_for_help) return std::nullopt;
+  return std::string(has_hierarchy ? LevelSvmOptions::kMethod : FlatSvmOptions::kMethod);
 }
 
 std::string list_of_methods() {

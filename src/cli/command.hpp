@@ -268,7 +268,8 @@ void warn(const std::string& message);
 /// model.
 void print_text(std::string_view text);
 
-/// The value of `--method` among raw arguments.
+/// The value of `--method` among the raw arguments of a verb, and by default a method for rows with
+/// or without a hierarchy. Nothing where they ask for help or are none.
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments);
 /// The list of methods for help texts.
 std::string list_of_methods();

@@ -240,13 +240,14 @@ std::optional<std::string> unknown_argument(const CLI::App& program,
                         : std::optional(fmt::format("{} is no verb of margrove\n", word));
   }
   const CLI::App& verb = *called.front();
-  const CLI::Option* method = verb.get_option_no_throw("--method");
+  const bool takes_method = verb.get_option_no_throw("--method") != nullptr;
+  const std::optional<std::string> method = method_argument(arguments);
   // Without its method, the options of a verb are not known.
-  if (method != nullptr && method->count() == 0) return std::nullopt;
+  if (takes_method && !method) return std::nullopt;
   const std::optional<std::string> unknown = first_unknown(option_names(verb), arguments);
   if (!unknown) return std::nullopt;
   return fmt::format("{} is no option of {}{}\n", *unknown, verb.get_name(),
-                     method == nullptr ? "" : " with method " + method->as<std::string>());
+                     takes_method ? " with method " + *method : "");
 }
 
 std::optional<std::string> wrong_values(const CLI::ParseError& error, const CLI::App& program,

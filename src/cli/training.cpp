@@ -71,7 +71,9 @@ void DataArguments::declare_preprocessing(CLI::App& app) {
 
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
                                 const std::string& result, const std::string& result_help) {
-  app.add_option("--method", method_name_, "method to train")->required()->type_name("NAME");
+  app.add_option("--method", method_name_,
+                 "method to train; by default level-svm with a hierarchy, otherwise flat-svm")
+      ->type_name("NAME");
   declare_data(app, "TRAIN", result, result_help);
   if (const auto name = method_argument(arguments)) {
     method_ = &find_method(*name);

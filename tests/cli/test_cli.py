@@ -604,6 +604,24 @@ class EndToEnd(CliTest):
             "structured", "--model", "dependency", "long.conllu", "model",
         )  # fmt: skip
 
+    def test_the_default_method_is_that_of_the_rows(self) -> None:
+        paths = "".join(f"g{k % 2}/l{k % 4},{k % 4},{k % 3}\n" for k in range(24))
+        self.write("paths.csv", "path,x,y\n" + paths)
+        cases = [
+            ("flat-svm", ["train"]),
+            ("level-svm", ["--hierarchy", "tree", "train"]),
+            ("level-svm", ["--hierarchy=tree", "train"]),
+            ("level-svm", ["--path-column", "path", "--numeric-columns", "x,y", "paths.csv"]),
+            ("flat-svm", ["--label-column", "path", "--numeric-columns", "x,y", "paths.csv"]),
+            ("hsvm", ["--hierarchy", "tree", "--method=hsvm", "train"]),
+        ]
+        for method, arguments in cases:
+            with self.subTest(arguments=arguments):
+                out = self.run_program("train", "--quiet", *arguments, "model")[0]
+                self.assertTrue(out.startswith(f"method\t{method}\n"), out)
+                out = self.run_program("tune", "--quiet", "--grid", "C=1", *arguments, "tuned")[0]
+                self.assertIn(f"method\t{method}\n", out)
+
     def test_quiet_prints_nothing_on_stderr_and_results_on_stdout(self) -> None:
         out, err = self.train("--quiet")
         self.assertEqual(err, "")
@@ -617,7 +635,12 @@ class ExitCodes(CliTest):
             ("A verb is missing", []),
             ("--unknown", ["info", "--unknown", "x"]),
             ("MODEL is required", ["info"]),
-            ("--method is required", ["train", "train", "model"]),
+            ("TRAIN is required", ["train"]),
+            ("--method needs a value", ["train", "train", "model", "--method"]),
+            ("--losss is no option of train with method level-svm",
+             ["train", "--hierarchy", "tree", "--losss", "hinge", "train", "model"]),
+            ("--losss is no option of train with method flat-svm",
+             ["train", "--losss", "hinge", "train", "model"]),
             ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
             ("did you mean 'flat-svm'?", ["train", "--method", "flat-smv", "train", "m"]),
             ("columns or a format are selected, but with option flat the models say",
