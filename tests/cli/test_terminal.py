@@ -165,7 +165,7 @@ class Suggestions(CliTest):
             )
 
     def test_what_looks_like_nothing_is_left_alone(self) -> None:
-        for arguments in [["zzzzz"], ["info", "--qqqq", "model"], ["train", "train", "model"], []]:
+        for arguments in [["zzzzz"], ["info", "--qqqq", "model"], ["train", "train"], []]:
             _, err = self.run_program(*arguments, code=2)
             self.assertNotIn("Did you mean", err)
 

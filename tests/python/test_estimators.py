@@ -442,7 +442,9 @@ def test_level_weights_are_attributes_from_the_roots_down() -> None:
     ovr = LevelSVC(hierarchy=tree, multiclass="ovr").fit(X, y)
     assert ovr.level_is_joint_ is not None
     assert not ovr.level_is_joint_.any()
-    assert joint.stack_weights_.size == 0
+    assert joint.stack_weights_.shape == (1,)  # of the centroids, as rows have one length
+    alone = LevelSVC(hierarchy=tree, stack="none").fit(X, y)
+    assert alone.stack_weights_.size == 0
     with pytest.raises(NotFittedError):
         _ = LevelSVC().level_weights_
 
