@@ -11,11 +11,12 @@ namespace margrove {
 
 /// Files of later versions are refused, those of earlier versions are read.
 inline constexpr std::uint64_t kModelFormatVersion = 12;
-/// The first version that can hold the model, which is the one that is written: 9 for words of all
-/// scripts and for vectors of columns, 8 for vectors of texts, 7 for stems, 6 for words with their
-/// marks, 5 for hashed terms, 4 for compressed models, 3 for models whose terms or their weights
-/// are other than tf-idf of single words, 2 for models that keep a selection of columns, otherwise
-/// 1.
+/// The first version that can hold the model, which is the one that is written: 12 for multinomial
+/// logistic models, 11 for features of a learned kernel, 10 for other kernel features and for
+/// calibrations with a shift, 9 for words of all scripts and for vectors of columns, 8 for vectors
+/// of texts, 7 for stems, 6 for words with their marks, 5 for hashed terms, 4 for compressed
+/// models, 3 for models whose terms or their weights are other than tf-idf of single words, 2 for
+/// models that keep a selection of columns, otherwise 1.
 std::uint64_t format_version_of(const ModelParts& model);
 
 /// Writes the whole file or changes nothing: the new file is read back before it replaces an old
