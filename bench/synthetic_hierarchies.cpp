@@ -28,10 +28,9 @@
 #include "data/generators.hpp"
 #include "eval/paired_tests.hpp"
 #include "hierarchy/graph_operations.hpp"
-#include "hierarchy/shared_norm.hpp"
 #include "margrove/significance.hpp"
 #include "methods/training.hpp"
-#include "outputs/path/path_svm.hpp"
+#include "outputs/shared_norm_svm.hpp"
 
 using namespace margrove;
 
@@ -71,28 +70,6 @@ double accuracy(const ModelParts& model, const Examples& raw) {
 }
 
 // The shared norm by stochastic subgradients ------------------------------------------------------
-
-/// Algorithm 1 of NHSVM as printed, except that leaves keep the remaining budget. The share of a
-/// node is computed after its N has become (sqrt N + sqrt S)^2, so that it is never below one half.
-std::vector<double> printed_weights(const LabelGraph& tree, std::vector<double> N) {
-  std::vector<double> share(N.size(), 1.0), budget(N.size(), 1.0), alpha(N.size());
-  const auto order = tree.topological_order();
-  for (auto n = order.rbegin(); n != order.rend(); ++n) {
-    if (tree.is_leaf(*n)) continue;
-    double S = 0;
-    for (const NodeId c : tree.children(*n)) S += N[c];
-    N[*n] = std::pow(std::sqrt(N[*n]) + std::sqrt(S), 2);
-    share[*n] = std::sqrt(N[*n]) / (std::sqrt(S) + std::sqrt(N[*n]));
-  }
-  for (const NodeId n : order) {
-    if (!tree.is_root(n)) {
-      const NodeId p = tree.parents(n)[0];
-      budget[n] = budget[p] * (1 - share[p]);
-    }
-    alpha[n] = budget[n] * share[n];
-  }
-  return alpha;
-}
 
 /// The tree without its root, and the leaf of each label.
 struct Forest {
@@ -139,31 +116,15 @@ double path_accuracy(const WeightMatrix& U, const Forest& forest, const Examples
   return 100 * hits / static_cast<double>(truth.size());
 }
 
-constexpr int kRounds = 3;  // changes of the node weights
-
-/// Alternates between node weights and node vectors, from equal node weights. The vectors start at
-/// zero each time and take `epochs` epochs.
+/// The node vectors U. As printed, the method is that of shared-svm with solver sgd.
 WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const Examples& raw,
                               const Forest& forest) {
-  const LabelGraph& graph = forest.graph;
-  std::uint32_t deepest = 0;
-  for (const NodeId leaf : graph.leaves()) deepest = std::max(deepest, graph.depth(leaf) + 1);
-  std::vector<double> alpha(graph.num_nodes(), 1.0 / deepest);
-  const SharedNormStep step(graph);
-  const StructuredTraining options{.solver = StructuredSolver::sgd, .C = C, .epochs = epochs};
   Executor executor(1);
   RunControl control;
-  for (int round = 0;; ++round) {
-    const WeightMatrix U = train_path_svm(raw.X.view(), forest.leaves_of(raw), graph, alpha,
-                                          TaskLoss::zero_one, options, executor, control)
-                               .weights;
-    if (round == kRounds) return U;
-    std::vector<double> N(graph.num_nodes());
-    for (FeatureId j = 0; j < U.num_features(); ++j) {
-      for (NodeId n = 0; n < N.size(); ++n) N[n] += std::pow(double(U.at(j, n)), 2);
-    }
-    alpha = as_printed ? printed_weights(graph, N) : step.weights(N).alpha;
-  }
+  return train_shared_norm_svm_by_sgd(raw.X.view(), forest.leaves_of(raw), forest.graph,
+                                      {.C = C, .epochs = epochs, .printed = as_printed}, executor,
+                                      control)
+      .weights;
 }
 
 // Accuracy ----------------------------------------------------------------------------------------

@@ -300,6 +300,7 @@ AUTOMATIC_NUMBERS = {
     "max_bans": "int",
     "search_tolerance": "float",
     "search_calls": "int",
+    "max_rounds": "int",
 }
 
 

@@ -65,6 +65,7 @@ CASES = [
         "--method nhsvm --solver sgd --epochs 5",
         "--method shared-svm --max-rounds 5",
         "--method shared-svm --task-loss hamming --max-rounds 5",
+        "--method shared-svm --solver sgd --epochs 5",
         "--method hr-svm",
         "--method hr-svm --loss squared-hinge",
         "--method hr-svm --alpha maxmin --solver alternating --tolerance 0.01",

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -105,9 +106,37 @@ struct NhSvmOptions {
   static auto fields() { return detail::path_fields<NhSvmOptions>(); }
 };
 
+namespace detail {
+
+/// The number of changes of the node weights. None stands for `auto`: 200, and 3 for sgd.
+struct RoundLimit {
+  std::optional<int> rounds;
+
+  RoundLimit() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): any number is a limit.
+  RoundLimit(int number) : rounds(number) {}
+  /// Throws InvalidOption unless the text is `auto` or a whole number >= 1.
+  static RoundLimit parse(std::string_view text);
+  std::string to_text() const;
+  /// Throws InvalidOption unless the number is >= 1.
+  void validate() const;
+};
+
+enum class SharedNormSolver {
+  alternating,  // the best node weights and BCFW in turn, up to a gap of the joint problem
+  sgd,          // algorithm 1 of NHSVM as printed, and stochastic subgradients in turn
+};
+
+}  // namespace detail
+template <>
+inline constexpr auto kEnumNames<detail::SharedNormSolver> =
+    std::array{EnumName{detail::SharedNormSolver::alternating, "alternating"},
+               EnumName{detail::SharedNormSolver::sgd, "sgd"}};
+
 /// Node weights are learned with the classifiers (NHSVM, section 6).
 struct SharedSvmOptions {
   static constexpr std::string_view kMethod = "shared-svm";
+  using Solver = detail::SharedNormSolver;
   detail::LossWeight C = {};
   double lambda = 0;
   double bias = 1.0;
@@ -117,9 +146,11 @@ struct SharedSvmOptions {
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;
   TaskLoss task_loss = TaskLoss::zero_one;
+  Solver solver = Solver::alternating;
   double tolerance = 1e-3;
-  int max_rounds = 200;
+  detail::RoundLimit max_rounds = {};  // a number or, by default, `auto`
   int max_passes = 1000;
+  int epochs = 10;
   std::string cost_matrix = {};
   static auto fields() {
     using Options = SharedSvmOptions;
@@ -129,12 +160,21 @@ struct SharedSvmOptions {
             field("task_loss", &Options::task_loss, {TaskLoss::zero_one, TaskLoss::hamming},
                   "cost of a wrong path: 1, or the number of nodes on only one of the two paths; "
                   "rows with several labels pay 1 for each wrong leaf"),
+            field("solver", &Options::solver,
+                  "the best classifiers for given node weights and the best node weights in turn, "
+                  "up to a duality gap (alternating); or as the paper prints it, a few passes of "
+                  "stochastic subgradients and node weights by its algorithm 1 in turn, which has "
+                  "no gap (sgd; rows with one label on trees)"),
             field("tolerance", &Options::tolerance, positive,
-                  "relative duality gap of the joint problem at which training stops"),
-            field("max_rounds", &Options::max_rounds, at_least(1),
-                  "maximum number of changes of the node weights"),
+                  "alternating: relative duality gap of the joint problem at which training stops"),
+            field("max_rounds", &Options::max_rounds,
+                  "maximum number of changes of the node weights; sgd makes all of them; auto: "
+                  "200, and 3 for sgd"),
             field("max_passes", &Options::max_passes, at_least(1),
-                  "maximum number of passes over the rows for one choice of node weights"),
+                  "alternating: maximum number of passes over the rows for one choice of node "
+                  "weights"),
+            field("epochs", &Options::epochs, at_least(1),
+                  "sgd: passes over the rows for each choice of node weights"),
             field("cost_matrix", &Options::cost_matrix, Choices{}, detail::kCostMatrixHelp),
         });
   }

@@ -933,12 +933,20 @@ class SharedSVC(Classifier):
     task_loss : str, default "zero-one"
         cost of a wrong path: 1, or the number of nodes on only one of the two paths; rows with
         several labels pay 1 for each wrong leaf [zero-one | hamming]
+    solver : str, default "alternating"
+        the best classifiers for given node weights and the best node weights in turn, up to a
+        duality gap (alternating); or as the paper prints it, a few passes of stochastic
+        subgradients and node weights by its algorithm 1 in turn, which has no gap (sgd; rows with
+        one label on trees) [alternating | sgd]
     tolerance : float, default 0.001
-        relative duality gap of the joint problem at which training stops [> 0]
-    max_rounds : int, default 200
-        maximum number of changes of the node weights [>= 1]
+        alternating: relative duality gap of the joint problem at which training stops [> 0]
+    max_rounds : int | str, default "auto"
+        maximum number of changes of the node weights; sgd makes all of them; auto: 200, and 3 for
+        sgd
     max_passes : int, default 1000
-        maximum number of passes over the rows for one choice of node weights [>= 1]
+        alternating: maximum number of passes over the rows for one choice of node weights [>= 1]
+    epochs : int, default 10
+        sgd: passes over the rows for each choice of node weights [>= 1]
     cost_matrix : str, default ""
         CSV file with the cost of predicting one label for another, used in place of the task loss:
         the first line names the predicted labels, the first cell of every other line the true
@@ -1019,9 +1027,11 @@ class SharedSVC(Classifier):
         decision_folds: int = 3,
         decision_metric: str = "micro-f1",
         task_loss: str = "zero-one",
+        solver: str = "alternating",
         tolerance: float = 0.001,
-        max_rounds: int = 200,
+        max_rounds: int | str = "auto",
         max_passes: int = 1000,
+        epochs: int = 10,
         cost_matrix: str = "",
         hierarchy: Any = None,
         text: Any = None,
@@ -1053,9 +1063,11 @@ class SharedSVC(Classifier):
         self.decision_folds = decision_folds
         self.decision_metric = decision_metric
         self.task_loss = task_loss
+        self.solver = solver
         self.tolerance = tolerance
         self.max_rounds = max_rounds
         self.max_passes = max_passes
+        self.epochs = epochs
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.text = text

@@ -34,9 +34,25 @@ void require_squares(const LabelGraph& graph, std::span<const double> squared_no
   }
 }
 
+// The share of its budget that stays at an inner node with N, where S is the cost of the budget
+// below it.
+using ShareRule = double (*)(double N, double S);
+
+double best_share(double N, double S) {
+  const double root = std::sqrt(N) + std::sqrt(S);
+  return root > 0 ? std::sqrt(N) / root : 0.0;
+}
+// Line 9 of algorithm 1: N <- (sqrt N + sqrt S)^2, and only then sqrt N / (sqrt S + sqrt N).
+double printed_share(double N, double S) {
+  const double root = std::sqrt(N) + std::sqrt(S);
+  return root > 0 ? root / (std::sqrt(S) + root) : 0.0;
+}
+
 // A subtree with budget b costs F / b: leaves F = N; inner nodes S = sum_c F_c,
-// F = (sqrt N + sqrt S)^2 and the share sqrt N / (sqrt N + sqrt S) of the budget stays at the node.
-SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> squared_norms) {
+// F = (sqrt N + sqrt S)^2 where the share sqrt N / (sqrt N + sqrt S) of the budget stays at the
+// node.
+SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> squared_norms,
+                              ShareRule share_of) {
   const auto order = graph.topological_order();
   std::vector<double> below(graph.num_nodes(), 0.0), share(graph.num_nodes(), 1.0);
   SharedWeights result;
@@ -45,7 +61,7 @@ SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> s
     double cost = squared_norms[n];
     if (!graph.is_leaf(n)) {
       const double root = std::sqrt(squared_norms[n]) + std::sqrt(below[n]);
-      share[n] = root > 0 ? std::sqrt(squared_norms[n]) / root : 0.0;
+      share[n] = share_of(squared_norms[n], below[n]);
       cost = root * root;
     }
     if (graph.is_root(n))
@@ -209,7 +225,7 @@ SharedWeights SharedNormStep::weights(std::span<const double> squared_norms,
                                       const SharedNormOptions& options, RunControl* control) const {
   validate(options);
   require_squares(graph(), squared_norms);
-  if (graph().is_tree()) return weights_on_tree(graph(), squared_norms);
+  if (graph().is_tree()) return weights_on_tree(graph(), squared_norms, best_share);
   RunControl unlimited;
   return weights_on_dag(squared_norms, options, control ? *control : unlimited);
 }
@@ -218,6 +234,14 @@ WeightBound SharedNormStep::largest_weighted_sum(std::span<const double> squared
                                                  RunControl* control) const {
   require_squares(graph(), squared_norms);
   return graph().is_tree() ? bound_on_tree(squared_norms) : bound_on_dag(squared_norms, control);
+}
+
+std::vector<double> printed_shared_weights(const LabelGraph& tree,
+                                           std::span<const double> squared_norms) {
+  require_squares(tree, squared_norms);
+  require(tree.is_tree(),
+          "shared norm: some nodes have several parents, but algorithm 1 is for trees");
+  return weights_on_tree(tree, squared_norms, printed_share).alpha;
 }
 
 }  // namespace margrove

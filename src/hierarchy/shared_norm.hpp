@@ -70,4 +70,13 @@ class SharedNormStep {
   detail::PathOperator paths_;
 };
 
+/// The node weights of algorithm 1 of NHSVM with the misprint of its line 9: the share of its
+/// budget that an inner node keeps is computed from (sqrt N + sqrt S)^2 in place of N, so that it
+/// is at least one half, or 0 if both are 0. Its other misprints are mended: leaves take the rest
+/// of their path's budget, the root has a weight, and there is no square root. Not the minimum of
+/// weights(). O(nodes). Throws InvalidInput if an entry is negative or not finite, or the graph is
+/// no tree.
+std::vector<double> printed_shared_weights(const LabelGraph& tree,
+                                           std::span<const double> squared_norms);
+
 }  // namespace margrove

@@ -2,7 +2,6 @@
 // label that occurs in the data, separately (one-vs-rest) or jointly (Crammer-Singer).
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -50,14 +49,9 @@ struct OneVsRestState {
 
 /// Throws InvalidOption if an option is set that only Crammer-Singer uses.
 void require_one_vs_rest_options(FlatSvmOptions options) {
-  const OptionTable table(options);
-  const std::array others{"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"};
-  for (const OptionInfo& option : table.list()) {
-    if (std::find(others.begin(), others.end(), option.name) == others.end()) continue;
-    require<InvalidOption>(table.get(option.name) == option.default_value, "option ", option.name,
-                           " is '", table.get(option.name),
-                           "', which is for multiclass crammer-singer, but multiclass is ovr");
-  }
+  require_defaults(OptionTable(options),
+                   {"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"},
+                   "multiclass crammer-singer", "multiclass is ovr");
 }
 
 /// The options that flat-svm and flat-lr share.

@@ -48,6 +48,16 @@ FitReport to_report(const OneVsRestFit& fit) {
   return report;
 }
 
+void require_defaults(const OptionTable& table, std::initializer_list<std::string_view> others,
+                      std::string_view theirs, std::string_view ours) {
+  for (const OptionInfo& option : table.list()) {
+    if (std::ranges::find(others, option.name) == others.end()) continue;
+    require<InvalidOption>(table.get(option.name) == option.default_value, "option ", option.name,
+                           " is '", table.get(option.name), "', which is for ", theirs, ", but ",
+                           ours);
+  }
+}
+
 void require_single_labels(const TrainingSet& data, std::string_view method) {
   const LabelSets& sets = *data.labels;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {

@@ -2,6 +2,7 @@
 // Parts that the linear methods share.
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "linear/one_vs_rest.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/linear_estimators.hpp"
+#include "margrove/options.hpp"
 #include "margrove/point_loss_kind.hpp"
 #include "model/method.hpp"
 #include "outputs/leaf_sets.hpp"
@@ -56,6 +58,11 @@ OneVsRestOptions one_vs_rest_options(const Options& options, PointLossKind loss)
           .seed = options.seed};
 }
 FitReport to_report(const OneVsRestFit& fit);
+
+/// Throws InvalidOption if an option of the table that is among `others` has not its default value.
+/// The reason that it gives: the option is for `theirs`, but `ours`.
+void require_defaults(const OptionTable& table, std::initializer_list<std::string_view> others,
+                      std::string_view theirs, std::string_view ours);
 
 /// Throws InvalidInput, naming method, row and label, if a row has two labels.
 void require_single_labels(const TrainingSet& data, std::string_view method);

@@ -11,6 +11,7 @@
 #include "hierarchy/shared_norm.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/path/path_oracle.hpp"
+#include "outputs/path/path_svm.hpp"
 #include "structured/structured_fit.hpp"
 #include "structured/train_by_bcfw.hpp"
 
@@ -23,6 +24,15 @@ constexpr double kOpening =
     0.2;  // first share of bound.alpha in alpha when such weights are raised
 constexpr std::size_t kExamplesPerCheck = 64;
 constexpr int kMaxSharpenings = 8;  // repetitions of a step that did not lower the objective
+
+// All node weights are equal, and the longest path has the largest path sum allowed, 1.
+std::vector<double> equal_weights(const LabelGraph& graph) {
+  std::size_t longest = 1;
+  for (const NodeId leaf : graph.leaves()) {
+    longest = std::max(longest, graph.ancestors(leaf).size());
+  }
+  return std::vector<double>(graph.num_nodes(), 1.0 / static_cast<double>(longest));
+}
 
 // make_model(alpha) returns the structured model for fixed node weights.
 template <class Model, class MakeModel>
@@ -42,7 +52,7 @@ class SharedNormAlternation {
 
   SharedNormSvmResult run(std::uint32_t num_features) {
     double inner_tolerance = 0.1, opening = kOpening;
-    State state = solve(first_alpha(), nullptr, inner_tolerance);
+    State state = solve(equal_weights(graph_), nullptr, inner_tolerance);
     double dual = 0.0;
     StructuredFit fit;
     std::vector<double> objectives{state.primal};
@@ -101,15 +111,6 @@ class SharedNormAlternation {
     bool certified = false;
     const auto& sets() const { return duals->as<Duals>()->sets; }
   };
-
-  // All node weights are equal, and the longest path has the largest path sum allowed, 1.
-  std::vector<double> first_alpha() const {
-    std::size_t longest = 1;
-    for (const NodeId leaf : graph_.leaves()) {
-      longest = std::max(longest, graph_.ancestors(leaf).size());
-    }
-    return std::vector<double>(graph_.num_nodes(), 1.0 / static_cast<double>(longest));
-  }
 
   // The step in W: BCFW from the earlier dual variables, which are feasible for any alpha.
   State solve(std::vector<double> alpha, const FitState* duals, double tolerance) {
@@ -224,6 +225,15 @@ SharedNormSvmResult alternate(const MakeModel& make_model, const CsrView& X,
       .run(X.num_columns());
 }
 
+// N_n = ||U_n||^2
+std::vector<double> node_squared_norms(const WeightMatrix& U) {
+  std::vector<double> N(U.num_nodes(), 0.0);
+  for (FeatureId j = 0; j < U.num_features(); ++j) {
+    U.for_each_of(j, [&](NodeId n, float u) { N[n] += static_cast<double>(u) * u; });
+  }
+  return N;
+}
+
 }  // namespace
 
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -247,6 +257,55 @@ SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& lea
     return LabelSetModel(X, leaves_of_row, graph, alpha);
   };
   return alternate<LabelSetModel>(make_model, X, graph, options, executor, control, row_weights);
+}
+
+SharedNormSvmResult train_shared_norm_svm_by_sgd(const CsrView& X,
+                                                 std::span<const NodeId> leaf_of_row,
+                                                 const LabelGraph& tree,
+                                                 const SharedNormSgdOptions& options,
+                                                 Executor& executor, RunControl& control,
+                                                 std::span<const double> row_weights) {
+  validate(options);
+  require(tree.is_tree(), "shared norm: some nodes have several parents, but sgd is for trees");
+  const StructuredTraining training{.solver = StructuredSolver::sgd,
+                                    .C = options.C,
+                                    .epochs = options.epochs,
+                                    .seed = options.seed};
+  const SharedNormStep step(tree);
+  std::vector<double> alpha = equal_weights(tree);
+  SharedNormSvmResult result;
+  int passes = 0;
+  std::int64_t oracle_calls = 0;
+  for (int round = 0;; ++round) {
+    PathSvmResult found = train_path_svm(X, leaf_of_row, tree, alpha, options.task_loss, training,
+                                         executor, control, row_weights);
+    passes += found.fit.passes;
+    oracle_calls += found.fit.oracle_calls;
+    if (round > 0 && is_cut_short(found.fit.stop)) {  // its weights are on the way from 0
+      result.fit.stop = found.fit.stop;
+      break;
+    }
+    result.weights = std::move(found.weights);
+    result.alpha = std::move(alpha);
+    result.fit = found.fit;
+    result.objectives.push_back(found.fit.primal);
+    if (round == options.max_rounds || !std::isfinite(found.fit.primal)) break;
+    Progress progress;
+    progress.stage = "shared-norm";
+    progress.done = round;
+    progress.total = options.max_rounds;
+    progress.unit = Progress::Unit::rounds;
+    progress.objective = found.fit.primal;
+    if (!control.proceed(progress)) {
+      result.fit.stop = control.stop_reason();
+      break;
+    }
+    const std::vector<double> N = node_squared_norms(result.weights);
+    alpha = options.printed ? printed_shared_weights(tree, N) : step.weights(N).alpha;
+  }
+  result.fit.passes = passes;
+  result.fit.oracle_calls = oracle_calls;
+  return result;
 }
 
 }  // namespace margrove

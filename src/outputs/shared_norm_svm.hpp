@@ -59,7 +59,7 @@ struct SharedNormSvmResult {
   WeightMatrix weights;            // U; a score is the unweighted sum over a label's nodes
   std::vector<double> alpha;       // one per node
   StructuredFit fit;               // of the joint problem; `passes` counts those of all rounds
-  std::vector<double> objectives;  // the joint primal after each round, never rising
+  std::vector<double> objectives;  // the joint primal after each round; by alternation never rising
 };
 
 /// Alternates between the step in alpha (hierarchy/shared_norm.hpp) and BCFW for W. Node weights
@@ -78,5 +78,39 @@ SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& lea
                                           const SharedNormSvmOptions& options, Executor& executor,
                                           RunControl& control,
                                           std::span<const double> row_weights = {});
+
+struct SharedNormSgdOptions {
+  TaskLoss task_loss = TaskLoss::zero_one;
+  double C = 1.0;
+  int epochs = 10;      // passes over the rows for each choice of node weights
+  int max_rounds = 3;   // changes of the node weights
+  bool printed = true;  // false: the minimum in place of printed_shared_weights()
+  std::uint64_t seed = 0;
+
+  /// No front end shows these options.
+  static auto fields() {
+    using O = SharedNormSgdOptions;
+    return std::tuple{
+        field("task_loss", &O::task_loss, {TaskLoss::zero_one, TaskLoss::hamming}, {}),
+        field("C", &O::C, positive, {}),
+        field("epochs", &O::epochs, at_least(1), {}),
+        field("max_rounds", &O::max_rounds, at_least(1), {}),
+        field("seed", &O::seed, non_negative, {}),
+    };
+  }
+};
+
+/// The paper's experiments: algorithm 1 of NHSVM (printed_shared_weights()) after a fixed number of
+/// epochs of stochastic subgradients on the path SVM of the present node weights, in turn. Each
+/// choice of node weights, of which the first are all equal, begins at U = 0. There is no gap: the
+/// stop is epochs_done, or why `control` ended the run; weights then are those of the last complete
+/// round, if there is one. Arguments are as of train_path_svm(). Throws InvalidInput if the graph
+/// is no tree. Memory: that of train_path_svm() by sgd and the weights of the round before.
+SharedNormSvmResult train_shared_norm_svm_by_sgd(const CsrView& X,
+                                                 std::span<const NodeId> leaf_of_row,
+                                                 const LabelGraph& tree,
+                                                 const SharedNormSgdOptions& options,
+                                                 Executor& executor, RunControl& control,
+                                                 std::span<const double> row_weights = {});
 
 }  // namespace margrove

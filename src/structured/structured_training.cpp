@@ -22,18 +22,6 @@ bool serves_slack_rescaling_only(StructuredSearch search) {
 
 }  // namespace
 
-namespace {
-
-std::optional<int> automatic_or_count(std::string_view option, std::string_view text, int least) {
-  if (text == kAutomatic) return std::nullopt;
-  const std::int64_t number = detail::parse_integer(option, text);
-  require<InvalidOption>(number >= least && std::in_range<int>(number), "option ", option, " is ",
-                         text, ", but must be auto or >= ", least);
-  return static_cast<int>(number);
-}
-
-}  // namespace
-
 BanLimit BanLimit::parse(std::string_view text) {
   BanLimit limit;
   limit.rounds = automatic_or_count("max_bans", text, 0);

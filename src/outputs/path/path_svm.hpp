@@ -108,6 +108,8 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                std::span<const double> alpha, bool has_costs,
                                const StructuredTraining& training, const Continuation& continuation,
                                int num_threads);
+/// The part of it that is the returned weights.
+double path_weight_bytes(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha);
 /// The same for train_partial_path_svm().
 MemoryEstimate partial_path_svm_memory(const CsrView& X, const LeafChoices& choices,
                                        const LabelGraph& graph, std::span<const double> alpha,

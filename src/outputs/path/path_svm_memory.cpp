@@ -92,6 +92,11 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                    continuation, num_threads);
 }
 
+double path_weight_bytes(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha) {
+  const auto leaves = static_cast<double>(graph.leaves().size());
+  return model_bytes(X, alpha, weight_bytes(X, alpha), path_entries(graph) / std::max(1.0, leaves));
+}
+
 MemoryEstimate partial_path_svm_memory(const CsrView& X, const LeafChoices& choices,
                                        const LabelGraph& graph, std::span<const double> alpha,
                                        const StructuredTraining& training, int num_threads) {

@@ -76,6 +76,55 @@ TEST(SharedNormStep, a_hand_made_tree) {
   EXPECT_NEAR(step.alpha[1], 1 - 1 / root, 1e-12);
 }
 
+TEST(PrintedSharedWeights, a_tree_by_hand) {
+  // Root 0 has the leaf 1 and the inner node 2, which has the leaves 3 and 4.
+  const auto tree = LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {2, 3}, {2, 4}});
+  // Node 2: S = 1 + 3, N = (1 + 2)^2, and so the share 3 / (2 + 3). Root: S = 16 + 9,
+  // N = (2 + 5)^2 and the share 7 / (5 + 7).
+  const auto alpha = printed_shared_weights(tree, std::vector{4.0, 16.0, 1.0, 1.0, 3.0});
+  const std::vector expected{7.0 / 12, 5.0 / 12, 5.0 / 12 * 3 / 5, 5.0 / 12 * 2 / 5,
+                             5.0 / 12 * 2 / 5};
+  ASSERT_EQ(alpha.size(), expected.size());
+  for (std::size_t n = 0; n < alpha.size(); ++n) EXPECT_NEAR(alpha[n], expected[n], 1e-15) << n;
+}
+
+TEST(PrintedSharedWeights, without_vectors_leaves_have_all) {
+  const auto tree = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
+  EXPECT_EQ(printed_shared_weights(tree, std::vector{0.0, 0.0, 0.0}), (std::vector{0.0, 1.0, 1.0}));
+}
+
+TEST(PrintedSharedWeights, paths_sum_to_one_and_inner_nodes_keep_half_of_their_budget) {
+  for (std::uint64_t seed = 0; seed < num_cases(50); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto tree = testing::random_tree(1 + std::uint32_t(random.below(40)), 0.1, random);
+    const auto squares = random_squares(tree.num_nodes(), 0.0, random);
+    const auto alpha = printed_shared_weights(tree, squares);
+    for (const double sum : path_sums(tree, alpha)) EXPECT_NEAR(sum, 1, 1e-12);
+    for (NodeId n = 0; n < tree.num_nodes(); ++n) {
+      for (const NodeId c : tree.children(n)) EXPECT_LE(alpha[c], alpha[n] * (1 + 1e-12));
+    }
+  }
+}
+
+TEST(PrintedSharedWeights, graphs_and_squares_below_zero_are_refused) {
+  const auto dag = LabelGraph::build(3, Edges{{0, 2}, {1, 2}});
+  EXPECT_THAT(
+      [&] {
+        printed_shared_weights(dag, std::vector{1.0, 1.0, 1.0});
+      },
+      ::testing::ThrowsMessage<InvalidInput>(
+          ::testing::HasSubstr("some nodes have several parents, but algorithm 1 is for "
+                               "trees")));
+  const auto tree = LabelGraph::build(2, Edges{{0, 1}});
+  EXPECT_THAT(
+      [&] {
+        printed_shared_weights(tree, std::vector{1.0, -1.0});
+      },
+      ::testing::ThrowsMessage<InvalidInput>(
+          ::testing::HasSubstr("squared_norms[1] is -1, but must be finite and >= 0")));
+}
+
 TEST(SharedNormStep, weights_attain_the_value_within_the_constraints) {
   for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);

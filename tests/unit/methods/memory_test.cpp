@@ -328,7 +328,8 @@ TEST(Memory, nhsvm_on_label_sets) {
 
 TEST(Memory, shared_svm) {
   check_rows("shared-svm", kShapes,
-             {{{"tolerance", "0.3"}, {"max_rounds", "2"}, {"max_passes", "3"}}});
+             {{{"tolerance", "0.3"}, {"max_rounds", "2"}, {"max_passes", "3"}},
+              {{"solver", "sgd"}, {"max_rounds", "2"}, {"epochs", "2"}}});
 }
 
 // Kernels -----------------------------------------------------------------------------------------

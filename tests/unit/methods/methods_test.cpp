@@ -59,6 +59,7 @@ const std::vector<Case> kCases{
     {"nhsvm", {{"surrogate", "normalized-difference"}}},
     {"nhsvm", {{"merge_duplicates", "true"}}},
     {"shared-svm", {}},
+    {"shared-svm", {{"solver", "sgd"}}},
     {"hr-svm", {}},
     {"hr-svm", {{"loss", "squared-hinge"}, {"alpha", "power:2"}}},
     {"top-down-svm", {}},
@@ -467,6 +468,49 @@ TEST(LabelSets, an_offset_is_tuned_where_rows_have_several_labels_only) {
   }
 }
 
+TEST(SharedSvm, each_solver_refuses_the_options_of_the_other) {
+  const Hierarchy tree = groups();
+  const auto message = [&](const OptionValues& options) {
+    return message_of<InvalidOption>(
+        [&] { train("shared-svm", options, grouped_rows(60, 1), &tree); });
+  };
+  for (const auto& [name, value] :
+       OptionValues{{"tolerance", "0.1"}, {"max_passes", "7"}, {"cost_matrix", "costs.csv"}}) {
+    EXPECT_EQ(message({{"solver", "sgd"}, {name, value}}),
+              concat("option ", name, " is '", value,
+                     "', which is for solver alternating, but solver is sgd"));
+  }
+  EXPECT_EQ(message({{"epochs", "7"}}),
+            "option epochs is '7', which is for solver sgd, but solver is alternating");
+  EXPECT_EQ(message({{"max_rounds", "0"}}), "option max_rounds is 0, but must be auto or >= 1");
+  EXPECT_EQ(message({{"max_rounds", "auto"}}), "nothing was thrown");
+}
+
+TEST(SharedSvm, sgd_refuses_label_sets_and_graphs) {
+  const Hierarchy tree = groups();
+  Hierarchy graph = groups();
+  graph.edges.push_back({*graph.codec.find("b"), *graph.codec.find("a2")});
+  const OptionValues sgd{{"solver", "sgd"}};
+  EXPECT_EQ(message_of<InvalidOption>([&] { train("shared-svm", sgd, two_sets(60, 1), &tree); }),
+            "option solver is sgd, which is for rows with one label, but some rows have several");
+  EXPECT_EQ(
+      message_of<InvalidOption>([&] { train("shared-svm", sgd, grouped_rows(60, 1), &graph); }),
+      "option solver is sgd, which is for trees, but some nodes of the hierarchy have several "
+      "parents");
+}
+
+// As the default of both solvers: `auto` rounds.
+TEST(SharedSvm, sgd_changes_the_node_weights_three_times_unless_told_otherwise) {
+  const Hierarchy tree = groups();
+  const auto report = [&](OptionValues options) {
+    options.emplace_back("solver", "sgd");
+    return train("shared-svm", options, grouped_rows(60, 1), &tree).report;
+  };
+  EXPECT_EQ(report({{"epochs", "5"}}).passes, 20);
+  EXPECT_EQ(report({{"epochs", "5"}}).curve.size(), 4u);
+  EXPECT_EQ(report({{"max_rounds", "1"}}).passes, 20);
+}
+
 // Recursive regularisation
 // ------------------------------------------------------------------------------------
 
@@ -548,7 +592,7 @@ TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
 
 TEST(Training, stochastic_subgradients_never_claim_convergence) {
   const Hierarchy hierarchy = groups();
-  for (const char* method : {"hsvm", "nhsvm"}) {
+  for (const char* method : {"hsvm", "nhsvm", "shared-svm"}) {
     const ModelParts model =
         train(method, {{"solver", "sgd"}, {"epochs", "2"}}, grouped_rows(50, 1), &hierarchy);
     EXPECT_EQ(model.report.stop, Stop::epochs_done);

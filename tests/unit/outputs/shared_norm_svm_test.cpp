@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "hierarchy/shared_norm.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
@@ -113,6 +116,139 @@ TEST(SharedNormSvm, losses_that_depend_on_alpha_are_refused) {
   EXPECT_THAT([&] { train(p, {.task_loss = TaskLoss::normalized}); },
               ::testing::ThrowsMessage<InvalidOption>(
                   ::testing::HasSubstr("task_loss is 'normalized', but must be one of")));
+}
+
+// By stochastic subgradients ----------------------------------------------------------------------
+
+SharedNormSvmResult train_by_sgd(const TinyProblem& p, const SharedNormSgdOptions& options,
+                                 RunControl& control, int threads = 1) {
+  Executor executor(threads);
+  return train_shared_norm_svm_by_sgd(p.X, p.leaf_of_row, p.graph, options, executor, control);
+}
+
+/// The weights of the path SVM by sgd at fixed node weights.
+WeightMatrix path_svm_by_sgd(const TinyProblem& p, std::span<const double> alpha,
+                             const SharedNormSgdOptions& options) {
+  Executor executor(1);
+  RunControl control;
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha, options.task_loss,
+                        {.solver = StructuredSolver::sgd,
+                         .C = options.C,
+                         .epochs = options.epochs,
+                         .seed = options.seed},
+                        executor, control)
+      .weights;
+}
+
+std::vector<double> equal_weights(const LabelGraph& graph) {
+  std::size_t longest = 0;
+  for (const NodeId leaf : graph.leaves()) {
+    longest = std::max(longest, graph.ancestors(leaf).size());
+  }
+  return std::vector(graph.num_nodes(), 1.0 / static_cast<double>(longest));
+}
+
+std::vector<double> squares_of(const WeightMatrix& U) {
+  std::vector<double> squares(U.num_nodes());
+  for (FeatureId j = 0; j < U.num_features(); ++j) {
+    for (NodeId n = 0; n < U.num_nodes(); ++n) {
+      squares[n] += static_cast<double>(U.at(j, n)) * static_cast<double>(U.at(j, n));
+    }
+  }
+  return squares;
+}
+
+void expect_same(const WeightMatrix& a, const WeightMatrix& b) {
+  ASSERT_EQ(a.num_features(), b.num_features());
+  ASSERT_EQ(a.num_nodes(), b.num_nodes());
+  for (FeatureId j = 0; j < a.num_features(); ++j) {
+    for (NodeId n = 0; n < a.num_nodes(); ++n) EXPECT_EQ(a.at(j, n), b.at(j, n)) << j << ' ' << n;
+  }
+}
+
+TEST(SharedNormSgd, a_round_is_the_path_svm_by_sgd_at_the_node_weights_of_the_round_before) {
+  const TinyProblem p = tiny_problem(12, 0.0, 60, 8, 5);
+  for (const bool printed : {true, false}) {
+    SharedNormSgdOptions options{
+        .C = 0.5, .epochs = 4, .max_rounds = 1, .printed = printed, .seed = 3};
+    RunControl control;
+    const SharedNormSvmResult one = train_by_sgd(p, options, control);
+    const auto squares = squares_of(path_svm_by_sgd(p, equal_weights(p.graph), options));
+    const auto alpha = printed ? printed_shared_weights(p.graph, squares)
+                               : SharedNormStep(p.graph).weights(squares).alpha;
+    EXPECT_EQ(one.alpha, alpha);
+    expect_same(one.weights, path_svm_by_sgd(p, alpha, options));
+    EXPECT_EQ(one.fit.passes, 8);
+    EXPECT_EQ(one.objectives.size(), 2u);
+
+    options.max_rounds = 2;
+    const SharedNormSvmResult two = train_by_sgd(p, options, control);
+    expect_same(two.weights, path_svm_by_sgd(p, two.alpha, options));
+    EXPECT_NE(two.alpha, alpha);
+    EXPECT_EQ(two.fit.passes, 12);
+  }
+}
+
+TEST(SharedNormSgd, claims_no_convergence) {
+  const TinyProblem p = tiny_problem(12, 0.0, 60, 8, 5);
+  RunControl control;
+  const SharedNormSvmResult result = train_by_sgd(p, {.epochs = 2}, control);
+  EXPECT_EQ(result.fit.stop, Stop::epochs_done);
+  EXPECT_FALSE(result.fit.certified);
+  EXPECT_TRUE(std::isnan(result.fit.relative_gap));
+  EXPECT_TRUE(std::isnan(result.fit.dual));
+  EXPECT_EQ(result.fit.primal, result.objectives.back());
+}
+
+TEST(SharedNormSgd, same_bits_on_1_2_and_5_threads_and_others_with_another_seed) {
+  const TinyProblem p = tiny_problem(15, 0.0, 60, 8, 5);
+  RunControl control;
+  const SharedNormSvmResult expected = train_by_sgd(p, {.epochs = 3}, control);
+  for (const int threads : {2, 5}) {
+    const SharedNormSvmResult result = train_by_sgd(p, {.epochs = 3}, control, threads);
+    EXPECT_EQ(result.alpha, expected.alpha);
+    expect_same(result.weights, expected.weights);
+  }
+  EXPECT_NE(train_by_sgd(p, {.epochs = 3, .seed = 1}, control).alpha, expected.alpha);
+}
+
+TEST(SharedNormSgd, an_interrupted_round_leaves_the_weights_of_the_round_before) {
+  const TinyProblem p = tiny_problem(12, 0.0, 60, 8, 5);
+  const SharedNormSgdOptions options{.epochs = 4};
+  for (const int last : {2, 6, 10}) {  // passes before the interruption
+    int passes = 0;
+    RunControl control([&](const Progress& progress) {
+      if (progress.stage == "sgd") ++passes;
+      return passes < last;
+    });
+    const SharedNormSvmResult result = train_by_sgd(p, options, control);
+    EXPECT_EQ(result.fit.stop, Stop::interrupted);
+    EXPECT_EQ(result.fit.passes, last);
+    if (last == 2) {
+      EXPECT_EQ(result.alpha, equal_weights(p.graph));
+      continue;
+    }
+    SharedNormSgdOptions complete = options;
+    complete.max_rounds = std::max(1, last / options.epochs - 1);
+    RunControl unlimited;
+    const SharedNormSvmResult expected = train_by_sgd(p, complete, unlimited);
+    const bool has_changed = last > 2 * options.epochs;
+    EXPECT_EQ(result.alpha, has_changed ? expected.alpha : equal_weights(p.graph));
+    expect_same(result.weights, has_changed ? expected.weights
+                                            : path_svm_by_sgd(p, equal_weights(p.graph), options));
+  }
+}
+
+TEST(SharedNormSgd, graphs_and_losses_that_depend_on_alpha_are_refused) {
+  TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
+  RunControl control;
+  EXPECT_THAT([&] { train_by_sgd(p, {.task_loss = TaskLoss::normalized}, control); },
+              ::testing::ThrowsMessage<InvalidOption>(
+                  ::testing::HasSubstr("task_loss is 'normalized', but must be one of")));
+  p.graph = LabelGraph::build(3, std::vector<LabelEdge>{{0, 2}, {1, 2}});
+  EXPECT_THAT([&] { train_by_sgd(p, {}, control); },
+              ::testing::ThrowsMessage<InvalidInput>(
+                  ::testing::HasSubstr("some nodes have several parents, but sgd is for trees")));
 }
 
 }  // namespace
