@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Losses, intercepts and learned variances of machines whose weights are sums along paths.
 
-    bench/path_losses.py DATA losses [--sets clef clinc150]
+    bench/path_losses.py DATA losses [--sets clef clinc150] [--C 0.3 1 3 10] [--rows 1500]
+                         [--below NODE] [--node-weights leaves maxmin]
     bench/path_losses.py DATA variances [--sets clef] [--rounds 6]
                          [--groups level parent parent-column]
 
@@ -9,7 +10,9 @@ DATA is a folder with a folder for each set, which holds train.svm, test.svm and
 row with one label counts, and each node below its first parent only. Counts of lshtc-* become
 tf-idf. The weights of a label are the sum of those of the nodes on its path, the root left out.
 The machines are written here in Python, on SciPy and scikit-learn, which must be installed; they
-show whether the program would gain by them. Weights are dense, so large sets need much memory.
+show whether the program would gain by them. Weights are dense, so large sets need much memory:
+`--below` keeps the labels below a node only, and `--rows` about so many training rows, at equal
+distances.
 
 `losses` trains multi-class machines by at most 250 iterations of L-BFGS. The loss of a row is its
 largest violation (`hinge`) or the square of this (`squared hinge`). A softmax of temperature 0.05
@@ -33,7 +36,7 @@ were trained.
 
 import argparse
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,17 +74,26 @@ GROUPS = ("level", "parent", "parent-column")
 class Rows:
     """A data set: rows, labels, and the first parent of each node."""
 
-    def __init__(self, data: pathlib.Path, name: str) -> None:
+    def __init__(
+        self, data: pathlib.Path, name: str, below: int | None = None, limit: int | None = None
+    ) -> None:
         found = read(data, name)
-        X, X_test = found.X, found.tested
-        is_dense = X.nnz > DENSE * X.shape[0] * X.shape[1]
-        self.name = name
-        self.X, self.X_test = (X.toarray(), X_test.toarray()) if is_dense else (X, X_test)
-        self.y: Labels = found.y
-        self.y_test: Labels = found.truth
         self.above: dict[int, int] = {}
         for parent, child in found.tree:
             self.above.setdefault(child, parent)
+        train, test = (
+            np.flatnonzero([below is None or below in self.path(label) for label in y.tolist()])
+            for y in (found.y, found.truth)
+        )
+        train = train[:: max(1, len(train) // limit) if limit else 1]
+        X, X_test = found.X[train], found.tested[test]
+        columns = np.unique(X.indices)
+        X, X_test = X[:, columns], X_test[:, columns]
+        is_dense = X.nnz > DENSE * X.shape[0] * X.shape[1]
+        self.name = name
+        self.X, self.X_test = (X.toarray(), X_test.toarray()) if is_dense else (X, X_test)
+        self.y: Labels = found.y[train]
+        self.y_test: Labels = found.truth[test]
 
     def path(self, label: int) -> list[int]:
         """The nodes from a label up to below the root."""
@@ -201,12 +213,12 @@ class PathMachine:
         return best
 
 
-def measure_losses(rows: Rows) -> None:
+def measure_losses(rows: Rows, rules: Sequence[str], values_of_C: Sequence[float]) -> None:
     train, held_out = train_test_split(np.arange(len(rows.y)), test_size=0.2, random_state=0)
     some, every = Tree(rows, rows.y[train]), Tree(rows, rows.y)
-    for method in [(loss, rule, b) for loss in LOSSES for rule in NODE_WEIGHTS for b in INTERCEPTS]:
+    for method in [(loss, rule, b) for loss in LOSSES for rule in rules for b in INTERCEPTS]:
         accuracies: dict[float, float] = {}
-        for C in VALUES_OF_C.get(rows.name, OTHER_VALUES_OF_C):
+        for C in values_of_C:
             machine = PathMachine(rows, some, *method).fit(rows.X[train], rows.y[train], C)
             answers = machine.predict(rows.X[held_out])
             accuracies[C] = float((answers == rows.y[held_out]).mean())
@@ -318,6 +330,10 @@ def main() -> None:
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("question", choices=list(SETS))
     parser.add_argument("--sets", nargs="+", help="if not given: clef, and clinc150 for losses")
+    parser.add_argument("--C", nargs="+", type=float)
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--below", type=int)
+    parser.add_argument("--node-weights", nargs="+", choices=NODE_WEIGHTS, default=NODE_WEIGHTS)
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=GROUPS)
     given = parser.parse_args()
@@ -325,10 +341,12 @@ def main() -> None:
     print_row(*header)
     print_row(*["---"] * len(header))
     for name in given.sets or SETS[given.question]:
+        rows = Rows(given.data, name, given.below, given.rows)
         if given.question == "losses":
-            measure_losses(Rows(given.data, name))
+            values_of_C = given.C or VALUES_OF_C.get(name, OTHER_VALUES_OF_C)
+            measure_losses(rows, given.node_weights, values_of_C)
         else:
-            measure_variances(Rows(given.data, name), given.groups, given.rounds)
+            measure_variances(rows, given.groups, given.rounds)
 
 
 if __name__ == "__main__":
