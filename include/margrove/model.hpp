@@ -27,6 +27,9 @@ struct ModelParts;
 class Model {
  public:
   /// Throws ModelFileError with the path if the file is missing, damaged or of a later format.
+  /// The weights of linear models are read when rows need them, so that the file stays open: it
+  /// may be replaced or removed, and if it is written to, the next function that needs weights
+  /// throws ModelFileError.
   static Model load(const std::string& path);
   /// Writes the whole file or none. Throws InvalidInput with the system's reason.
   void save(const std::string& path) const;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_store.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/options.hpp"
 
@@ -43,15 +44,6 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>) return DType::f32;
   if constexpr (std::is_same_v<T, double>) return DType::f64;
 }
-
-/// A file whose bytes are read on request. It is not mapped into memory, because a mapped file that
-/// is truncated meanwhile would end the process, whereas a read gives an error.
-class ByteStore {
- public:
-  virtual ~ByteStore() = default;
-  /// Throws ModelFileError if the bytes cannot be read.
-  virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
-};
 
 /// A little-endian, row-major array. The bytes lie in memory or, if there is a store, in the store
 /// from `offset` on. They belong to the TensorMap or to an owner that it keeps alive.
@@ -150,6 +142,15 @@ class TensorMap {
     tensors_.insert_or_assign(std::move(name), std::move(tensor));
   }
   void keep_alive(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+  /// The store of all tensors, for those who keep it and read values after the map is gone; null:
+  /// nobody may.
+  void share_store(std::shared_ptr<const ByteStore> store) { shared_store_ = std::move(store); }
+  const std::shared_ptr<const ByteStore>& shared_store() const { return shared_store_; }
+  /// The tensor's offset in the store. Throws as get().
+  template <class T>
+  std::uint64_t stored_offset(std::string_view name, std::vector<std::uint64_t> shape) const {
+    return checked(name, dtype_of<T>(), std::move(shape)).offset;
+  }
 
  private:
   void put_bytes(std::string name, DType dtype, std::span<const std::byte> bytes,
@@ -166,6 +167,7 @@ class TensorMap {
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::map<std::string, std::string, std::less<>> metadata_;
   std::vector<std::shared_ptr<const void>> owners_;
+  std::shared_ptr<const ByteStore> shared_store_;
 };
 
 }  // namespace margrove

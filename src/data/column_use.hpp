@@ -28,4 +28,11 @@ inline std::size_t num_used_columns(const CsrView& X) {
   return static_cast<std::size_t>(std::count(occurs.begin(), occurs.end(), true));
 }
 
+/// Whether more than half of the cells in columns that have an entry are entries. O(nonzeros +
+/// columns).
+inline bool is_dense(const CsrView& X) {
+  const double cells = static_cast<double>(X.num_rows()) * static_cast<double>(num_used_columns(X));
+  return static_cast<double>(X.num_nonzeros()) > 0.5 * cells;
+}
+
 }  // namespace margrove

@@ -97,13 +97,15 @@ struct TailOfRows {
 
 constexpr std::size_t kNodesTogether = 256;  // so that caches hold their scores of many rows
 
-void add_dense_tail(const TailOfRows& tail, std::span<const float> dense, std::size_t num_nodes,
-                    std::span<float> scores) {
+void add_dense_tail(const TailOfRows& tail, const WeightMatrix& W, std::span<float> scores) {
+  const std::size_t num_nodes = W.num_nodes();
+  std::vector<std::span<const float>> rows;
+  for (const FeatureId feature : tail.features) rows.push_back(W.dense_row(feature));
   std::vector<const float*> weights(tail.features.size());
   std::vector<float*> of_rows(tail.values.size());
   for (std::size_t begin = 0; begin < num_nodes; begin += kNodesTogether) {
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      weights[k] = dense.data() + tail.features[k] * num_nodes + begin;
+      weights[k] = rows[k].data() + begin;
     }
     for (std::size_t r = 0; r < of_rows.size(); ++r) {
       of_rows[r] = scores.data() + r * num_nodes + begin;
@@ -114,9 +116,9 @@ void add_dense_tail(const TailOfRows& tail, std::span<const float> dense, std::s
 
 /// Features `begin` and after, which have weights of the same nodes.
 void add_same_nodes(const TailOfRows& tail, std::size_t begin, std::size_t end,
-                    const CsrMatrix& by_feature, std::span<float> scores) {
+                    const WeightMatrix& W, std::span<float> scores) {
   const std::size_t num_rows = tail.values.size();
-  const std::span<const FeatureId> nodes = by_feature.row(tail.features[begin]).columns;
+  const std::span<const FeatureId> nodes = W.sparse_row(tail.features[begin]).columns;
   std::vector<float> own(num_rows * kNodesTogether);
   std::vector<const float*> weights(end - begin), values;
   std::vector<float*> of_rows;
@@ -127,10 +129,10 @@ void add_same_nodes(const TailOfRows& tail, std::size_t begin, std::size_t end,
   for (std::size_t first = 0; first < nodes.size(); first += kNodesTogether) {
     const auto some = nodes.subspan(first, std::min(kNodesTogether, nodes.size() - first));
     for (std::size_t k = begin; k < end; ++k) {
-      weights[k - begin] = by_feature.row(tail.features[k]).values.data() + first;
+      weights[k - begin] = W.sparse_row(tail.features[k]).values.data() + first;
     }
     const auto of_row = [&](std::size_t r) {
-      return scores.subspan(r * by_feature.num_columns(), by_feature.num_columns());
+      return scores.subspan(r * W.num_nodes(), W.num_nodes());
     };
     for (std::size_t r = 0; r < num_rows; ++r) {
       for (std::size_t n = 0; n < some.size(); ++n) of_rows[r][n] = of_row(r)[some[n]];
@@ -142,13 +144,13 @@ void add_same_nodes(const TailOfRows& tail, std::size_t begin, std::size_t end,
   }
 }
 
-void add_sparse_tail(const TailOfRows& tail, const CsrMatrix& by_feature, std::span<float> scores) {
+void add_sparse_tail(const TailOfRows& tail, const WeightMatrix& W, std::span<float> scores) {
   for (std::size_t begin = 0, end = 0; begin < tail.features.size(); begin = end) {
-    const SparseRow weights = by_feature.row(tail.features[begin]);
+    const SparseRow weights = W.sparse_row(tail.features[begin]);
     for (end = begin + 1; end < tail.features.size(); ++end) {
-      if (!have_same_nodes(weights, by_feature.row(tail.features[end]))) break;
+      if (!have_same_nodes(weights, W.sparse_row(tail.features[end]))) break;
     }
-    add_same_nodes(tail, begin, end, by_feature, scores);
+    add_same_nodes(tail, begin, end, W, scores);
   }
 }
 
@@ -183,19 +185,31 @@ WeightMatrix WeightMatrix::sparse(CsrMatrix by_feature) {
   return W;
 }
 
+WeightMatrix WeightMatrix::stored(std::shared_ptr<const StoredWeights> weights) {
+  WeightMatrix W;
+  W.is_dense_ = weights->is_dense();
+  W.num_features_ = weights->num_features();
+  W.num_nodes_ = weights->num_nodes();
+  W.stored_ = std::move(weights);
+  return W;
+}
+
 std::size_t WeightMatrix::num_bytes() const {
-  return is_dense_ ? dense_.size() * sizeof(float)
-                   : sparse_bytes(num_features_, sparse_.num_nonzeros());
+  return is_dense_ ? static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float)
+                   : sparse_bytes(num_features_, num_nonzeros());
 }
 
 std::int64_t WeightMatrix::num_nonzeros() const {
-  if (!is_dense_) return sparse_.num_nonzeros();
-  return static_cast<std::int64_t>(dense_.size()) - std::count(dense_.begin(), dense_.end(), 0.0F);
+  if (is_dense_) {
+    const std::span<const float> values = dense_values();
+    return std::ranges::count_if(values, [](float value) { return value != 0.0F; });
+  }
+  return stored_ ? static_cast<std::int64_t>(stored_->num_values()) : sparse_.num_nonzeros();
 }
 
 float WeightMatrix::at(FeatureId feature, std::uint32_t node) const {
-  if (is_dense_) return dense_[static_cast<std::size_t>(feature) * num_nodes_ + node];
-  const SparseRow row = sparse_.row(feature);
+  if (is_dense_) return dense_row(feature)[node];
+  const SparseRow row = sparse_row(feature);
   const auto found = std::lower_bound(row.columns.begin(), row.columns.end(), node);
   if (found == row.columns.end() || *found != node) return 0.0F;
   return row.values[static_cast<std::size_t>(found - row.columns.begin())];
@@ -220,8 +234,7 @@ void WeightMatrix::scores(std::span<const SparseRow> rows, std::span<float> scor
     add_scores(first_entries(known[r], own), scores.subspan(r * num_nodes_, num_nodes_));
     rest.values.push_back(known[r].values.data() + own);
   }
-  is_dense_ ? add_dense_tail(rest, dense_, num_nodes_, scores)
-            : add_sparse_tail(rest, sparse_, scores);
+  is_dense_ ? add_dense_tail(rest, *this, scores) : add_sparse_tail(rest, *this, scores);
 }
 
 void WeightMatrix::add_scores(const SparseRow& x, std::span<float> scores) const {
@@ -229,10 +242,9 @@ void WeightMatrix::add_scores(const SparseRow& x, std::span<float> scores) const
     const FeatureId feature = x.columns[k];
     if (feature >= num_features_) break;  // ascending, so the rest is unknown too
     if (is_dense_) {
-      axpy(x.values[k], dense_.data() + static_cast<std::size_t>(feature) * num_nodes_,
-           scores.data(), num_nodes_);
+      axpy(x.values[k], dense_row(feature).data(), scores.data(), num_nodes_);
     } else {
-      const SparseRow weights = sparse_.row(feature);
+      const SparseRow weights = sparse_row(feature);
       for (std::size_t m = 0; m < weights.size(); ++m) {
         scores[weights.columns[m]] += x.values[k] * weights.values[m];
       }
@@ -247,6 +259,7 @@ WeightMatrix WeightMatrix::compacted() && {
 }
 
 bool WeightMatrix::is_compact() const {
+  if (stored_) return true;  // as it was when the model was made
   const std::size_t dense_bytes =
       static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float);
   return is_dense_ == (dense_bytes <= sparse_bytes(num_features_, num_nonzeros()));

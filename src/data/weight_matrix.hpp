@@ -2,16 +2,19 @@
 // The weights of many nodes (labels) at once.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "data/stored_weights.hpp"
 #include "margrove/csr_matrix.hpp"
 
 namespace margrove {
 
 /// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
 /// nodes are contiguous, so that scoring a sparse row reads one block of memory per feature. The
-/// storage is dense, or CSR with one row per feature.
+/// storage is dense, or CSR with one row per feature. Weights that lie in a file are read as they
+/// are needed, and then all calls may throw as those of StoredWeights.
 class WeightMatrix {
  public:
   WeightMatrix() = default;
@@ -20,6 +23,8 @@ class WeightMatrix {
                             std::vector<float> values);
   /// `by_feature` has one row per feature and one column per node.
   static WeightMatrix sparse(CsrMatrix by_feature);
+  /// Copies share what has been read.
+  static WeightMatrix stored(std::shared_ptr<const StoredWeights> weights);
 
   bool is_dense() const { return is_dense_; }
   std::uint32_t num_features() const { return num_features_; }
@@ -33,9 +38,10 @@ class WeightMatrix {
   void for_each_of(FeatureId feature, const Visit& visit) const {
     if (feature >= num_features_) return;
     if (is_dense_) {
-      for (std::uint32_t n = 0; n < num_nodes_; ++n) visit(n, at(feature, n));
+      const std::span<const float> row = dense_row(feature);
+      for (std::uint32_t n = 0; n < num_nodes_; ++n) visit(n, row[n]);
     } else {
-      const SparseRow row = sparse_.row(feature);
+      const SparseRow row = sparse_row(feature);
       for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
     }
   }
@@ -51,9 +57,17 @@ class WeightMatrix {
   WeightMatrix compacted() const&;
   WeightMatrix compacted() &&;  // no copy if the storage stays
 
-  std::span<float> dense_values() { return dense_; }
-  std::span<const float> dense_values() const { return dense_; }
-  const CsrMatrix& sparse_values() const { return sparse_; }
+  std::span<float> dense_values() { return dense_; }  // not of stored weights
+  std::span<const float> dense_values() const { return stored_ ? stored_->dense() : dense_; }
+  CsrView sparse_values() const { return stored_ ? stored_->sparse() : sparse_; }
+  /// The weights of one feature below num_features().
+  std::span<const float> dense_row(FeatureId feature) const {
+    if (stored_) return stored_->dense_row(feature);
+    return {dense_.data() + static_cast<std::size_t>(feature) * num_nodes_, num_nodes_};
+  }
+  SparseRow sparse_row(FeatureId feature) const {
+    return stored_ ? stored_->sparse_row(feature) : sparse_.row(feature);
+  }
 
  private:
   void add_scores(const SparseRow& x, std::span<float> scores) const;
@@ -65,6 +79,7 @@ class WeightMatrix {
   std::uint32_t num_nodes_ = 0;
   std::vector<float> dense_;
   CsrMatrix sparse_;
+  std::shared_ptr<const StoredWeights> stored_;
 };
 
 /// The weights of a feature as sums, of which most are zero.

@@ -203,7 +203,7 @@ void save_model(const ModelParts& model, const std::string& path) {
   // place of one that can.
   write_safetensors(to_tensors(model), path, [&path](const std::string& written) {
     try {
-      load_model(written);
+      load_model(written, ReadWeights::now);
     } catch (const ModelFileError& error) {
       throw InvalidInput(concat(path,
                                 ": the trained model cannot be used, and nothing was written: ",
@@ -216,7 +216,11 @@ std::string serialize_model(const ModelParts& model) {
   return serialize_safetensors(to_tensors(model));
 }
 
-ModelParts load_model(const std::string& path) { return checked_model(read_safetensors(path)); }
+ModelParts load_model(const std::string& path, ReadWeights weights) {
+  TensorMap tensors = read_safetensors(path);
+  if (weights == ReadWeights::now) tensors.share_store(nullptr);
+  return checked_model(tensors);
+}
 
 ModelParts parse_model(std::span<const std::byte> bytes, const std::string& source) {
   return checked_model(parse_safetensors(bytes, source));

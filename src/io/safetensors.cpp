@@ -217,6 +217,7 @@ class FileBytes final : public ByteStore {
       throw ModelFileError(concat(path, ": not a regular file"));
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
+    written_ = status.st_mtim;
   }
   ~FileBytes() override { ::close(descriptor_); }
   FileBytes(const FileBytes&) = delete;
@@ -238,15 +239,28 @@ class FileBytes final : public ByteStore {
       out = out.subspan(static_cast<std::size_t>(count));
       offset += static_cast<std::uint64_t>(count);
     }
+    require_unchanged();
   }
 
  private:
+  /// A file that another one replaces stays as it is while it is open; one that is written to does
+  /// not.
+  void require_unchanged() const {
+    struct ::stat now {};
+    if (::fstat(descriptor_, &now) != 0) fail("cannot be read");
+    if (static_cast<std::uint64_t>(now.st_size) == size_ && now.st_mtim.tv_sec == written_.tv_sec &&
+        now.st_mtim.tv_nsec == written_.tv_nsec) {
+      return;
+    }
+    throw ModelFileError(concat(path_, ": was written to after it was opened; load it again"));
+  }
   [[noreturn]] void fail(std::string_view what) const {
     throw ModelFileError(concat(path_, ": ", what, ": ", std::strerror(errno)));
   }
   std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+  ::timespec written_{};
   std::uint64_t start_ = 0;
 };
 
@@ -341,7 +355,8 @@ TensorMap read_safetensors(const std::string& path) {
     tensor.store = file.get();
     out.put_raw(name, std::move(tensor));
   }
-  out.keep_alive(std::move(file));
+  out.keep_alive(file);
+  out.share_store(std::move(file));
   return out;
 }
 

@@ -170,8 +170,8 @@ class NodeReader {
       return;
     }
     for (FeatureId j = 0; j < weights.size(); ++j) {
-      const std::size_t original = used_.original()[j];
-      weights[j].at[lane] = W_->dense_values()[original * W_->num_nodes() + node];
+      const FeatureId original = used_.original()[j];
+      weights[j].at[lane] = W_->dense_row(original)[node];
     }
   }
 

@@ -64,9 +64,43 @@ void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& w
   out.put_view<float>(name + ".values", by_feature.values());
 }
 
+namespace {
+
+void check_row_pointers(const TensorMap& tensors, const std::string& name,
+                        std::span<const std::int64_t> pointers, std::uint64_t num_values) {
+  tensors.check(!pointers.empty() && pointers.front() == 0, "tensor ", name, " must start with 0");
+  tensors.check(std::ranges::is_sorted(pointers), "tensor ", name, " must not decrease");
+  tensors.check(static_cast<std::uint64_t>(pointers.back()) == num_values, "tensor ", name,
+                " ends with ", pointers.back(), ", but there are ", num_values, " weights");
+}
+
+WeightMatrix stored_weights(const TensorMap& tensors, const std::string& name,
+                            std::uint32_t num_nodes) {
+  StoredWeights::Place place{.store = tensors.shared_store(),
+                             .tensor = concat(tensors.source(), ": tensor ", name)};
+  if (const std::string dense = name + ".dense"; tensors.has(dense)) {
+    place.values = tensors.stored_offset<float>(dense, {TensorMap::kAnySize, num_nodes});
+    const auto features = checked_extent(tensors, dense, tensors.shape(dense).front());
+    return WeightMatrix::stored(
+        std::make_shared<StoredWeights>(std::move(place), features, num_nodes));
+  }
+  const std::string pointers = name + ".row_pointers", columns = name + ".columns";
+  auto row_pointers = tensors.get<std::int64_t>(pointers);
+  place.nodes = tensors.stored_offset<FeatureId>(columns, {TensorMap::kAnySize});
+  const std::uint64_t num_values = tensors.shape(columns).front();
+  place.values = tensors.stored_offset<float>(name + ".values", {num_values});
+  check_row_pointers(tensors, pointers, row_pointers, num_values);
+  checked_extent(tensors, name, row_pointers.size() - 1);
+  return WeightMatrix::stored(
+      std::make_shared<StoredWeights>(std::move(place), std::move(row_pointers), num_nodes));
+}
+
+}  // namespace
+
 WeightMatrix load_weights(const TensorMap& tensors, const std::string& name,
                           std::uint64_t num_nodes) {
   const std::uint32_t nodes = checked_extent(tensors, name, num_nodes);
+  if (tensors.shared_store() != nullptr) return stored_weights(tensors, name, nodes);
   if (const std::string dense = name + ".dense"; tensors.has(dense)) {
     auto values = tensors.get_matrix<float>(dense, TensorMap::kAnySize, num_nodes);
     check_finite(tensors, dense, values);

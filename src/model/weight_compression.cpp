@@ -29,11 +29,10 @@ void read_feature(const WeightMatrix& weights, FeatureId feature, FeatureWeights
     out.values.push_back(value);
   };
   if (weights.is_dense()) {
-    const auto row = weights.dense_values().subspan(
-        static_cast<std::size_t>(feature) * weights.num_nodes(), weights.num_nodes());
+    const std::span<const float> row = weights.dense_row(feature);
     for (std::uint32_t n = 0; n < weights.num_nodes(); ++n) add(n, row[n]);
   } else {
-    const SparseRow row = weights.sparse_values().row(feature);
+    const SparseRow row = weights.sparse_row(feature);
     for (std::size_t k = 0; k < row.size(); ++k) add(row.columns[k], row.values[k]);
   }
 }

@@ -23,7 +23,7 @@ bool is_name(std::string_view text) {
 }  // namespace
 
 ServedModel::ServedModel(std::string name, const std::string& path)
-    : ServedModel(std::move(name), load_model(path)) {
+    : ServedModel(std::move(name), load_model(path, ReadWeights::now)) {
   struct ::stat file {};
   if (::stat(path.c_str(), &file) == 0) modification_time_ = file.st_mtime;
 }

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "base/random.hpp"
+#include "files.hpp"
 #include "io/safetensors.hpp"
 #include "model/finite_scores.hpp"
 #include "small_models.hpp"
@@ -15,8 +17,11 @@ namespace margrove {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::message_of;
+using testing::read_bytes;
 using testing::small_model;
 using testing::small_rows;
+using testing::write_bytes;
 
 ModelParts parse(const std::string& bytes) {
   return parse_model(std::as_bytes(std::span(bytes)), "small.model");
@@ -75,6 +80,86 @@ ModelParts model_with_kernel_features(const std::string& choice) {
   model.kernel_features = KernelFeatures::fit(X, KernelFeatures::Choice::parse(choice), 0, 9,
                                               Executor::serial(), nullptr);
   return model;
+}
+
+TEST(ModelFile, whose_weights_are_read_as_needed_may_be_replaced_but_not_written_to) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model";
+  const ModelParts model = small_model();
+  save_model(model, path);
+  const ModelParts replaced = load_model(path);
+  save_model(model_with_kernel_features("nystroem:3"), path);
+  EXPECT_EQ(use(replaced), use(model));
+
+  for (const bool is_cut : {true, false}) {
+    save_model(model, path);
+    const ModelParts needs_file = load_model(path);
+    const ModelParts has_all = load_model(path, ReadWeights::now);
+    std::string bytes = read_bytes(path);
+    if (is_cut) bytes.resize(100);
+    write_bytes(path, bytes);
+    std::filesystem::last_write_time(  // clocks of file systems are coarse
+        path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+    EXPECT_EQ(use(has_all), use(model));
+    EXPECT_THAT(message_of<ModelFileError>([&] { use(needs_file); }),
+                HasSubstr(is_cut ? "model: was cut at byte "
+                                 : "model: was written to after it was opened; load it again"));
+  }
+}
+
+TEST(ModelFile, weights_that_are_wrong_throw_when_they_are_read) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model", bytes = serialize_model(small_model());
+  TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
+  std::vector<float> values(16, 0.0F);
+  values[3] = std::numeric_limits<float>::infinity();
+  tensors.put<float>("linear.weights.dense", values, {4, 4});
+  write_safetensors(tensors, path);
+  const ModelParts model = load_model(path);
+  EXPECT_THAT(message_of<ModelFileError>([&] { use(model); }),
+              HasSubstr("tensor linear.weights: weight 3 of feature 0 must be a finite number"));
+  EXPECT_THAT(message_of<ModelFileError>([&] { load_model(path, ReadWeights::now); }),
+              HasSubstr("tensor linear.weights.dense: value 3 must be a finite number"));
+}
+
+/// The small model with the weights of two features, sparse, after `change` of its tensors.
+template <class Change>
+void write_sparse_model(const std::string& path, Change change) {
+  const std::string bytes = serialize_model(small_model());
+  const TensorMap dense = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
+  TensorMap sparse;
+  for (const auto& [key, value] : dense.metadata()) sparse.put_text(key, value);
+  for (const auto& [name, tensor] : dense.tensors()) {
+    if (name != "linear.weights.dense") sparse.put_raw(name, tensor);
+  }
+  sparse.put<std::int64_t>("linear.weights.row_pointers", std::vector<std::int64_t>{0, 2, 2, 3, 3});
+  sparse.put<FeatureId>("linear.weights.columns", std::vector<FeatureId>{1, 3, 2});
+  sparse.put<float>("linear.weights.values", std::vector<float>{0.5F, -1, 2});
+  change(sparse);
+  write_safetensors(sparse, path);
+}
+
+TEST(ModelFile, sparse_weights_are_read_as_needed) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model";
+  write_sparse_model(path, [](TensorMap&) {});
+  const ModelParts later = load_model(path), now = load_model(path, ReadWeights::now);
+  EXPECT_EQ(use(later), use(now));
+  EXPECT_EQ(serialize_model(later), serialize_model(now));
+
+  const auto message = [&](std::vector<std::int64_t> pointers) {
+    write_sparse_model(path, [&](TensorMap& tensors) {
+      tensors.put<std::int64_t>("linear.weights.row_pointers", pointers);
+    });
+    return message_of<ModelFileError>([&] { load_model(path); });
+  };
+  EXPECT_THAT(message({}), HasSubstr("tensor linear.weights.row_pointers must start with 0"));
+  EXPECT_THAT(message({1, 2, 2, 3, 3}),
+              HasSubstr("tensor linear.weights.row_pointers must start with 0"));
+  EXPECT_THAT(message({0, 2, 1, 3, 3}),
+              HasSubstr("tensor linear.weights.row_pointers must not decrease"));
+  EXPECT_THAT(message({0, 2, 2, 3, 4}),
+              HasSubstr("tensor linear.weights.row_pointers ends with 4, but there are 3 weights"));
 }
 
 TEST(ModelFile, keeps_kernel_features_bit_for_bit) {
