@@ -278,10 +278,10 @@ struct LevelSvmOptions {
                 "scores that are added to those of the levels, with weights fitted on the same "
                 "held-out rows: some of centroids (the cosine of a row and the mean of a leaf's "
                 "rows) and, of rows with one label, nhsvm and flat-lr, separated by commas (in a "
-                "grid by +), or none; auto: centroids where rows are sparse and of one length, as "
-                "of texts; nhsvm and flat-lr where rows are dense and have one label, at least "
-                "1000 of them differ and more than there are columns, no names of labels count, "
-                "intercepts are not free and multiclass is not ovr; otherwise none"),
+                "grid by +), or none; auto: centroids where at least 1000 rows are sparse and of "
+                "one length, as of texts; nhsvm and flat-lr where rows are dense and have one "
+                "label, at least 1000 of them differ and more than there are columns, no names of "
+                "labels count, intercepts are not free and multiclass is not ovr; otherwise none"),
         });
   }
 };

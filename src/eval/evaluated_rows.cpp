@@ -154,8 +154,8 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
               const std::size_t num_nodes = rows.hierarchy.num_nodes();
               std::vector<double> labels(num_nodes, 0.0);
               for_label_scores(
-                  model.rows(), &RowPredictor::scores, rows, begin, end, block, num_columns,
-                  [&](std::span<const float> scores, std::span<double> row) {
+                  model.rows(), &RowPredictor::probability_scores, rows, begin, end, block,
+                  num_columns, [&](std::span<const float> scores, std::span<double> row) {
                     softmax(scores, model.temperature(), std::span(labels).first(scores.size()));
                     probabilities->sum_below(labels, row.first(num_nodes));
                     std::ranges::fill(row.subspan(num_nodes), kLowest);

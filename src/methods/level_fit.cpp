@@ -21,9 +21,10 @@ constexpr std::size_t kRowsPerBlock = 64;
 /// Of t at the minimum, tried after all of it.
 constexpr std::array kSharesOfStack{0.75, 0.5, 0.25, 0.125, 0.0};
 constexpr double kStandardErrors = 2;  // that are not chance
-/// A leaf with less of a row's curvature than this share of the mean is left out of the second
-/// derivatives, which only set the direction of a step.
-constexpr double kLeastCurvature = 1e-3;
+// Second derivatives only set the direction of a step. They are those of so many rows, and leave
+// out leaves with less of a row's curvature than this share of the mean.
+constexpr std::size_t kRowsOfCurvature = 1000;
+constexpr double kLeastCurvature = 1e-2;
 
 /// The columns of each leaf: those of the nodes of A(l).
 detail::LongRowLists columns_of_leaves(const LevelNodes& nodes,
@@ -48,6 +49,7 @@ detail::LongRowLists columns_of_leaves(const LevelNodes& nodes,
 /// Of rows: their weights, losses, and the first and second derivatives of the loss.
 struct HeldOutLevels::Sums {
   double weight = 0, loss = 0;
+  double weight_of_curvature = 0;  // of the rows whose second derivatives are counted
   Eigen::VectorXd gradient;
   Eigen::MatrixXd hessian;
 
@@ -57,6 +59,7 @@ struct HeldOutLevels::Sums {
   void add(const Sums& other) {
     weight += other.weight;
     loss += other.loss;
+    weight_of_curvature += other.weight_of_curvature;
     gradient += other.gradient;
     hessian += other.hessian;
   }
@@ -67,6 +70,7 @@ struct HeldOutLevels::RowScores {
   std::vector<double> score;      // f(x, l)
   std::vector<double> slope;      // of the loss in f(x, l)
   std::vector<double> curvature;  // sets: in f(x, l); single leaves: exp f(x, l) / sum
+  std::vector<double> of_place;   // f(x, l) and then the slopes of the leaves, by places
   double loss = 0;
 };
 
@@ -178,16 +182,16 @@ void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) con
   const std::span<const float> s = std::span(scores_).subspan(k * num_places_, num_places_);
   const std::vector<std::uint32_t>& factor = factor_of_[rows_[k].fold];
   const bool has_offsets = theta.size() > num_factors_;
-  std::vector<double> of_place(num_places_);
+  row.of_place.resize(num_places_);
   for (std::size_t n = 0; n < num_places_; ++n) {
     const double offset =
         has_offsets && n < level_of_.size() ? theta[num_factors_ + level_of_[n]] : 0;
-    of_place[n] = theta[factor[n]] * s[n] + offset;
+    row.of_place[n] = theta[factor[n]] * s[n] + offset;
   }
   const std::size_t num_leaves = paths_.size();
   row.score.assign(num_leaves, 0.0);
   for (std::size_t l = 0; l < num_leaves; ++l) {
-    for (const std::uint32_t n : paths_[l]) row.score[l] += of_place[n];
+    for (const std::uint32_t n : paths_[l]) row.score[l] += row.of_place[n];
   }
   row.slope.resize(num_leaves);
   row.curvature.resize(num_leaves);
@@ -213,8 +217,24 @@ void HeldOutLevels::score(std::size_t k, const Theta& theta, RowScores& row) con
   }
 }
 
-void HeldOutLevels::add_derivatives(std::size_t k, const RowScores& row, double weight,
-                                    Sums& sums) const {
+void HeldOutLevels::add_gradient(std::size_t k, RowScores& row, double weight, Sums& sums) const {
+  const std::span<const float> s = std::span(scores_).subspan(k * num_places_, num_places_);
+  const std::vector<std::uint32_t>& factor = factor_of_[rows_[k].fold];
+  const bool has_offsets = static_cast<std::size_t>(sums.gradient.size()) > num_factors_;
+  std::ranges::fill(row.of_place, 0.0);
+  for (std::size_t l = 0; l < paths_.size(); ++l) {
+    for (const std::uint32_t n : paths_[l]) row.of_place[n] += row.slope[l];
+  }
+  for (std::size_t n = 0; n < num_places_; ++n) {
+    const double slope = weight * row.of_place[n];
+    sums.gradient[static_cast<Eigen::Index>(factor[n])] += slope * s[n];
+    if (!has_offsets || n >= level_of_.size()) continue;
+    sums.gradient[static_cast<Eigen::Index>(num_factors_ + level_of_[n])] += slope;
+  }
+}
+
+void HeldOutLevels::add_curvature(std::size_t k, const RowScores& row, double weight,
+                                  Sums& sums) const {
   const std::span<const float> s = std::span(scores_).subspan(k * num_places_, num_places_);
   const std::vector<std::uint32_t>& factor = factor_of_[rows_[k].fold];
   const Eigen::Index size = sums.gradient.size();
@@ -225,21 +245,15 @@ void HeldOutLevels::add_derivatives(std::size_t k, const RowScores& row, double 
   for (const double h : row.curvature) of_all += h;
   const double least = kLeastCurvature * of_all / static_cast<double>(paths_.size());
   for (std::size_t l = 0; l < paths_.size(); ++l) {
+    if (row.curvature[l] < least) continue;
     touched.clear();
+    const auto touch = [&](std::size_t i, double value) {
+      f[static_cast<Eigen::Index>(i)] += value;
+      touched.push_back(static_cast<Eigen::Index>(i));
+    };
     for (const std::uint32_t n : paths_[l]) {
-      const auto of_score = static_cast<Eigen::Index>(factor[n]);
-      const bool is_counted = row.curvature[l] >= least;
-      sums.gradient[of_score] += weight * row.slope[l] * s[n];
-      if (is_counted) {
-        f[of_score] += s[n];
-        touched.push_back(of_score);
-      }
-      if (!has_offsets || n >= level_of_.size()) continue;
-      const auto offset = static_cast<Eigen::Index>(num_factors_ + level_of_[n]);
-      sums.gradient[offset] += weight * row.slope[l];
-      if (!is_counted) continue;
-      f[offset] += 1;
-      touched.push_back(offset);
+      touch(factor[n], s[n]);
+      if (has_offsets && n < level_of_.size()) touch(num_factors_ + level_of_[n], 1);
     }
     std::ranges::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -251,17 +265,19 @@ void HeldOutLevels::add_derivatives(std::size_t k, const RowScores& row, double 
         sums.hessian(i, j) += weight * weighted * f[j];
       }
     }
-    if (!touched.empty()) total += row.curvature[l];
+    total += row.curvature[l];
     for (const Eigen::Index i : touched) f[i] = 0;
   }
+  sums.weight_of_curvature += weight;
   if (has_single_leaves_) sums.hessian -= weight / total * mean * mean.transpose();
 }
 
-/// The mean over the rows, and the ridge.
-HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivatives,
+/// The mean over the rows, and the ridge. Every `step`-th row has its second derivatives counted;
+/// 0: no derivatives.
+HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, std::size_t step,
                                         Executor& executor) const {
   const std::size_t num_blocks = (rows_.size() + kRowsPerBlock - 1) / kRowsPerBlock;
-  const std::size_t size = with_derivatives ? theta.size() : 0;
+  const std::size_t size = step > 0 ? theta.size() : 0;
   std::vector<Sums> of_block(num_blocks, Sums(size));
   executor.for_ranges(rows_.size(), kRowsPerBlock,
                       [&](std::size_t begin, std::size_t end, int /*worker*/) {
@@ -272,7 +288,9 @@ HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivative
                           score(k, theta, row);
                           own.weight += weight;
                           own.loss += weight * row.loss;
-                          if (with_derivatives) add_derivatives(k, row, weight, own);
+                          if (step == 0) continue;
+                          add_gradient(k, row, weight, own);
+                          if (k % step == 0) add_curvature(k, row, weight, own);
                         }
                       });
   Sums mean(size);
@@ -280,15 +298,16 @@ HeldOutLevels::Sums HeldOutLevels::sums(const Theta& theta, bool with_derivative
   const Eigen::Map<const Eigen::VectorXd> all(theta.data(),
                                               static_cast<Eigen::Index>(theta.size()));
   mean.loss = mean.loss / mean.weight + 0.5 * kRidge * all.squaredNorm();
-  if (!with_derivatives) return mean;
+  if (step == 0) return mean;
   mean.gradient = mean.gradient / mean.weight + kRidge * all;
-  mean.hessian /= mean.weight;
+  mean.hessian /= mean.weight_of_curvature;
   mean.hessian.diagonal().array() += kRidge;
   return mean;
 }
 
 /// Newton's method among the coordinates that are not held at 0 by the gradient; steps are
-/// projected to v, u, w >= 0 and halved until the loss falls.
+/// projected to v, u, w >= 0 and halved until the loss falls. Where it does not fall for second
+/// derivatives of some rows, they are those of all.
 HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Stacked stacked, Executor& executor,
                                             RunControl& control) const {
   constexpr double kSmallStep = 1e-9;  // of the loss
@@ -298,8 +317,9 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Stacked stacked, Execut
     if (stacked == Stacked::fixed && i >= num_factors_ - num_stacked_) return true;
     return theta[i] <= 0 && now.gradient[static_cast<Eigen::Index>(i)] >= 0;
   };
+  std::size_t every = std::max<std::size_t>(1, rows_.size() / kRowsOfCurvature);
   for (int step = 0; step < kMaxSteps && control.proceed(); ++step) {
-    Sums now = sums(theta, true, executor);
+    Sums now = sums(theta, every, executor);
     for (std::size_t i = 0; i < theta.size(); ++i) {
       if (!is_fixed(i, now)) continue;
       const auto at = static_cast<Eigen::Index>(i);
@@ -318,10 +338,11 @@ HeldOutLevels::Theta HeldOutLevels::minimum(Theta theta, Stacked stacked, Execut
         next[i] -= length * direction[static_cast<Eigen::Index>(i)];
         if (i < num_factors_) next[i] = std::max(next[i], 0.0);
       }
-      has_fallen = sums(next, false, executor).loss < now.loss;
+      has_fallen = sums(next, 0, executor).loss < now.loss;
       if (has_fallen) theta = std::move(next);
     }
-    if (!has_fallen) break;
+    if (!has_fallen && every == 1) break;
+    if (!has_fallen) every = 1;
   }
   return theta;
 }
@@ -382,6 +403,12 @@ HeldOutLevels::Theta HeldOutLevels::with_less_of_stack(const Theta& all, Executo
   return minima[static_cast<std::size_t>(chosen - answers.begin())];
 }
 
+/// Whether one of the stacked methods has a weight.
+bool HeldOutLevels::has_stack(const Theta& theta) const {
+  const auto t = std::span(theta).first(num_factors_).last(num_stacked_);
+  return std::ranges::any_of(t, [](double weight) { return weight != 0; });
+}
+
 LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& control) const {
   LevelFit found{LevelWeights::uniform(num_levels_), {}, 0};
   found.levels.stacked.assign(num_stacked_, 0.0);
@@ -391,7 +418,7 @@ LevelFit HeldOutLevels::fit(bool with_offsets, Executor& executor, RunControl& c
   theta.resize(num_factors_, 0.0);
   if (with_offsets) theta.resize(num_factors_ + num_levels_, 0.0);
   theta = minimum(std::move(theta), Stacked::free, executor, control);
-  if (num_stacked_ > 0) theta = with_less_of_stack(theta, executor, control);
+  if (has_stack(theta)) theta = with_less_of_stack(theta, executor, control);
   end_if_interrupted(control);
   const std::span<const double> all(theta), factors = all.first(num_factors_);
   const auto v = factors.first(num_levels_);

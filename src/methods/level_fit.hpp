@@ -84,13 +84,15 @@ class HeldOutLevels {
   void add_stacked(const SparseRow& x, std::span<const WeightMatrix> stacked,
                    std::span<float> scores) const;
   void score(std::size_t k, const Theta& theta, RowScores& row) const;
-  void add_derivatives(std::size_t k, const RowScores& row, double weight, Sums& sums) const;
-  Sums sums(const Theta& theta, bool with_derivatives, Executor& executor) const;
+  void add_gradient(std::size_t k, RowScores& row, double weight, Sums& sums) const;
+  void add_curvature(std::size_t k, const RowScores& row, double weight, Sums& sums) const;
+  Sums sums(const Theta& theta, std::size_t step, Executor& executor) const;
   enum class Stacked : std::uint8_t { free, fixed };  // whether t changes
   Theta minimum(Theta theta, Stacked stacked, Executor& executor, RunControl& control) const;
   std::vector<std::uint8_t> right_answers(const Theta& theta, Executor& executor) const;
   bool is_better(const std::vector<std::uint8_t>& first,
                  const std::vector<std::uint8_t>& second) const;
+  bool has_stack(const Theta& theta) const;
   Theta with_less_of_stack(const Theta& all, Executor& executor, RunControl& control) const;
 
   std::size_t num_nodes_, num_levels_;

@@ -195,11 +195,20 @@ WeightMatrix mean_rows(const LeafSets& leaves, const CsrView& X, const LabelSets
   return WeightMatrix::sparse(std::move(means));
 }
 
+/// At most so many values of centroids are not zero: those of a row once for each of its leaves.
+double most_means(const CsrView& X, const LabelSets& sets) {
+  double most = 0;
+  for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
+    most += static_cast<double>(X.row(i).size()) * static_cast<double>(sets[i].size());
+  }
+  return most;
+}
+
 StackedMethod stacked_centroids(const LevelSvmOptions& options, double /*C*/,
                                 const LeafSets& leaves, const CsrView& X, RunControl& /*control*/) {
   StackedMethod method;
   method.nodes = leaves.candidates;
-  method.num_weights = static_cast<double>(X.num_nonzeros());
+  method.num_weights = most_means(X, leaves.sets);
   const bool has_intercept = options.bias > 0;
   method.train = [has_intercept](const LeafSets& of_plan, const CsrView& rows,
                                  const LabelSets& sets, std::span<const double> row_weights,
@@ -208,9 +217,9 @@ StackedMethod stacked_centroids(const LevelSvmOptions& options, double /*C*/,
     report.primal = report.dual = report.relative_gap = 0;
     return {mean_rows(of_plan, rows, sets, row_weights, has_intercept), std::move(report)};
   };
-  method.memory = [](const LeafSets& /*of_plan*/, const CsrView& rows, int /*num_threads*/) {
+  method.memory = [](const LeafSets& of_plan, const CsrView& rows, int /*num_threads*/) {
     MemoryEstimate memory;
-    memory.add("means of rows", 24 * static_cast<double>(rows.num_nonzeros()));
+    memory.add("means of rows", 24 * most_means(rows, of_plan.sets));
     return memory;
   };
   return method;
@@ -248,11 +257,6 @@ std::size_t num_distinct_rows(const LeafSets& leaves, const CsrView& X, RunContr
 /// Lengths of rows count as equal up to this factor.
 constexpr double kEqualLengths = 1.01;
 
-bool are_dense(const CsrView& X) {
-  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
-  return static_cast<double>(X.num_nonzeros()) > 0.5 * area;
-}
-
 /// As of texts: then the scores of centroids are cosines.
 bool have_one_length(const CsrView& X, bool has_intercept) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -278,10 +282,11 @@ bool stacks_trained_methods(const LevelSvmOptions& options, bool has_names, cons
 }  // namespace
 
 void require_stack(const LevelSvmOptions& options) {
-  if (!options.stack.methods || !has_trained(*options.stack.methods)) return;
+  if (!excludes_names(options)) return;
   const std::string given = options.stack.to_text();
   require<InvalidOption>(!options.match_names.value.value_or(false), "option stack is ", given,
-                         ", but match_names is given, too");
+                         ", but match_names is given, too, and scores of names are fitted beside "
+                         "those of centroids only");
   require<InvalidOption>(options.intercept_penalty > 0, "option stack is ", given,
                          ", but intercept_penalty is 0, and stacked methods have no free "
                          "intercepts");
@@ -295,11 +300,11 @@ std::vector<std::string> stacked_names(const LevelSvmOptions& options, bool has_
                                        const LeafSets& leaves, const CsrView& X,
                                        RunControl& control) {
   if (!options.stack.methods) {
-    if (are_dense(X)) {
+    if (is_dense(X)) {
       if (!stacks_trained_methods(options, has_names, leaves, X, control)) return {};
       return {"nhsvm", "flat-lr"};
     }
-    if (!have_one_length(X, options.bias > 0)) return {};
+    if (X.num_rows() < kLeastRows || !have_one_length(X, options.bias > 0)) return {};
     return {std::string(detail::kCentroids)};
   }
   require<InvalidOption>(!has_trained(*options.stack.methods) || leaves.sets.single_label(),

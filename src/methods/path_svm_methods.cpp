@@ -138,7 +138,7 @@ Method hsvm() {
   Method method =
       make_method<HSvmOptions>("hierarchical SVM: a structured SVM over paths with Hamming loss",
                                make_path_plan<HSvmOptions, TaskLoss::hamming>,
-                               [](const HSvmOptions&) { return kPathHingeWeight; });
+                               [](const HSvmOptions&) { return kEqualNodesWeight; });
   method.needs_hierarchy = true;
   return method;
 }

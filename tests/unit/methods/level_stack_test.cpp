@@ -233,15 +233,15 @@ TEST(Stack, by_default_there_is_none_where_there_cannot_be_one) {
   EXPECT_EQ(stack_of({}, grouped_rows(2000, 3), groups()), "nhsvm,flat-lr");
 }
 
-/// Each label has columns of its own; every other row is so many times as long.
-Examples sparse_rows(std::size_t count, float length) {
+/// Distinct rows, and each label has columns of its own; every other row is so many times as long.
+Examples sparse_rows(float length, std::size_t count = 1000) {
   Examples raw = grouped_rows(count, 3);
-  Random random(5);
-  raw.X = CsrMatrix(40);
+  raw.X = CsrMatrix(static_cast<std::uint32_t>(40 + count / 9));
   for (std::size_t i = 0; i < count; ++i) {
-    const auto own = static_cast<FeatureId>(9 * raw.labels[i].front() + random.below(9));
+    const auto own = static_cast<FeatureId>(9 * raw.labels[i].front() + i % 9);
+    const auto shared = static_cast<FeatureId>(39 + i / 9);
     const float factor = i % 2 == 0 ? 1 : length;
-    raw.X.append_row(std::vector<FeatureId>{own, 39},
+    raw.X.append_row(std::vector<FeatureId>{own, shared},
                      std::vector<float>{0.8F * factor, 0.6F * factor});
   }
   return raw;
@@ -252,13 +252,14 @@ TEST(Stack, by_default_has_the_centroids_of_sparse_rows_of_one_length) {
     const Hierarchy tree = groups();
     return option_of(train("level-svm", options, std::move(raw), &tree), "stack");
   };
-  EXPECT_EQ(stack_of({}, sparse_rows(60, 1)), "centroids");
-  EXPECT_EQ(stack_of({}, sparse_rows(60, 1.005F)), "centroids");
-  EXPECT_EQ(stack_of({}, sparse_rows(60, 2)), "none");
-  EXPECT_EQ(stack_of({{"bias", "0"}}, sparse_rows(60, 1)), "centroids");
-  EXPECT_EQ(stack_of({{"multiclass", "ovr"}, {"intercept_penalty", "0"}}, sparse_rows(60, 1)),
+  EXPECT_EQ(stack_of({}, sparse_rows(1)), "centroids");
+  EXPECT_EQ(stack_of({}, sparse_rows(1.005F)), "centroids");
+  EXPECT_EQ(stack_of({}, sparse_rows(2)), "none");
+  EXPECT_EQ(stack_of({}, sparse_rows(1, 999)), "none");
+  EXPECT_EQ(stack_of({{"bias", "0"}}, sparse_rows(1)), "centroids");
+  EXPECT_EQ(stack_of({{"multiclass", "ovr"}, {"intercept_penalty", "0"}}, sparse_rows(1)),
             "centroids");
-  Examples several = sparse_rows(60, 1);
+  Examples several = sparse_rows(1);
   LabelSets sets;
   for (std::size_t i = 0; i < several.num_rows(); ++i) {
     std::vector<LabelId> set{several.labels[i].front()};
@@ -289,7 +290,8 @@ TEST(Stack, cannot_be_where_the_message_says_why) {
             "option stack is nhsvm, but intercept_penalty is 0, and stacked methods have no free "
             "intercepts");
   EXPECT_EQ(refused({{"match_names", "true"}}, grouped_rows(100, 3), tree),
-            "option stack is nhsvm, but match_names is given, too");
+            "option stack is nhsvm, but match_names is given, too, and scores of names are fitted "
+            "beside those of centroids only");
 }
 
 TEST(Stack, of_centroids_can_be_beside_names_as_far_as_the_stack_is_concerned) {

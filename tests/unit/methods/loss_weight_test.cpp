@@ -108,7 +108,32 @@ TEST(AutomaticLossWeight, of_unit_rows_is_larger_where_path_sums_are_one) {
   }
   raw.X = std::move(X);
   EXPECT_EQ(strength_of(fit("nhsvm", {}, raw)), "2");
-  EXPECT_EQ(strength_of(fit("hsvm", {}, raw)), "1");
+  EXPECT_EQ(strength_of(fit("hsvm", {}, raw)), "3");
+}
+
+TEST(AutomaticLossWeight, of_logistic_losses_is_larger_where_labels_are_rare) {
+  CsrMatrix X(1);
+  LabelSets single, several;
+  for (LabelId l = 0; l < 36; ++l) {
+    X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+    single.append(std::vector<LabelId>{l % 3});
+    several.append(l == 0 ? std::vector<LabelId>{0, 1} : std::vector<LabelId>{l % 3});
+  }
+  const auto weight = [&](const LabelSets& labels, LossWeightRule rule,
+                          std::vector<double> row_weights = {}) {
+    TrainingSet data;
+    data.X = X;
+    data.labels = &labels;
+    data.row_weights = row_weights;
+    return automatic_loss_weight(data, rule);
+  };
+  EXPECT_EQ(weight(single, {30, 10, 24}), 20);  // twelve rows for each label
+  EXPECT_EQ(weight(single, {30, 10, 12}), 10);
+  EXPECT_EQ(weight(single, {30, 10, 3}), 10);
+  EXPECT_EQ(weight(single, {30, 10}), 10);
+  EXPECT_EQ(weight(several, {30, 10, 24}), 10);
+  EXPECT_EQ(weight(single, {30, 10, 48}, std::vector<double>(36, 2.0)), 20);
+  EXPECT_EQ(weight(single, {30, 10, 48}, std::vector<double>(36, 0.5)), 48);  // as if ten
 }
 
 TEST(AutomaticLossWeight, is_kept_in_the_model_as_a_number) {

@@ -668,10 +668,11 @@ TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
   const Examples raw = grouped_rows(150, 2);
   const std::string pair = file("a1 a2\n");  // b1 and b2 stand alone
   for (const char* name : {"hr-svm", "hr-lr"}) {
-    const ModelParts model =
-        train(name, {{"label_graph", pair}, {"tolerance", "1e-7"}}, raw, nullptr);
+    OptionValues options{{"tolerance", "1e-7"}, {"C", "10"}};
+    OptionValues of_graph = options;
+    of_graph.emplace_back("label_graph", pair);
+    const ModelParts model = train(name, of_graph, raw, nullptr);
     EXPECT_GT(accuracy(model, raw), 0.95) << name;
-    OptionValues options{{"tolerance", "1e-7"}};
     const bool is_svm = std::string(name) == "hr-svm";
     if (is_svm) options.emplace_back("loss", "hinge");
     const ModelParts flat = train(is_svm ? "flat-svm" : "flat-lr", options, raw, nullptr);

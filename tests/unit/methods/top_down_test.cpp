@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/random.hpp"
 #include "files.hpp"
@@ -17,9 +18,13 @@
 namespace margrove {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Lt;
 using testing::message_of;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
@@ -158,6 +163,38 @@ TEST(TopDownPredictor, all_paths_are_a_distribution_over_the_leaves_and_the_best
     EXPECT_THAT(predict(all, one_row())[0], ElementsAre(static_cast<LabelId>(best)));
     EXPECT_EQ(scores_of(TopDownPredictor(uneven_tree(m), 4, scale), one_row()), scores);
   }
+}
+
+TEST(TopDownPredictor, probabilities_are_of_all_paths_whatever_the_beam) {
+  const auto parts = binary_tree({0, 0.3F, 0.1F, 0.2F, -0.4F, 0.5F, 0.1F});
+  const ProbabilityRule rule{ProbabilityRule::Form::one_of_all, 0.5};
+  const auto probabilities_of = [&](int beam) {
+    std::vector<double> found;
+    for_probabilities(TopDownPredictor(parts, beam), rule, nullptr, one_row(), Executor::serial(),
+                      [&](std::size_t, const RowProbabilities& p) {
+                        found.assign(p.labels.begin(), p.labels.end());
+                      });
+    return found;
+  };
+  const std::vector<double> all = probabilities_of(0);
+  EXPECT_THAT(all, Contains(Gt(0.0)).Times(4));
+  EXPECT_NEAR(std::accumulate(all.begin(), all.end(), 0.0), 1, 1e-12);
+  for (const int beam : {1, 2, 3}) EXPECT_EQ(probabilities_of(beam), all) << beam;
+}
+
+TEST(TopDown, a_greedy_model_can_be_calibrated) {
+  const Hierarchy hierarchy = testing::groups();
+  const ModelParts model =
+      testing::train("top-down-svm", {{"C", "0.01"}}, testing::grouped_rows(300, 3), &hierarchy);
+  const PreparedRows fresh = prepare_rows(testing::grouped_rows(200, 4), &hierarchy, {});
+  const TrainingSet rows = fresh.training_set();
+  Executor executor(1);
+  RunControl control;
+  const Calibration fitted =
+      fit_calibration(model.rows(), model.hierarchy, {rows.X, *rows.labels}, executor, control);
+  EXPECT_EQ(fitted.num_rows, 200);
+  EXPECT_LT(fitted.error, 0.2);
+  EXPECT_THAT(fitted.temperature, AllOf(Gt(1e-3), Lt(1e3)));  // neither end of its range
 }
 
 TEST(TopDownPredictor, greedy_takes_the_largest_margins_whatever_the_scale) {
