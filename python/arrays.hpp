@@ -66,8 +66,7 @@ nb::object to_numpy(std::vector<T> values) {
   return to_numpy(std::move(values), {size});
 }
 
-inline nb::tuple to_python(const CsrMatrix& X) {
-  const CsrView view = X.view();
+inline nb::tuple to_python(const CsrView& view) {
   const auto copy = [](const auto& span) {
     return to_numpy(std::vector(span.begin(), span.end()));
   };

@@ -131,9 +131,9 @@ auto search_fields() {
   return std::tuple{
       field(
           "search_tolerance", &Options::search_tolerance,
-          "allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm "
-          "of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and "
-          "for binary and bisecting, 0.1 for sarawagi, otherwise 0"),
+          "allowed error of a search: of the maximum, relative, for convex-hull and angular; of "
+          "the logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull "
+          "by sgd and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0"),
       field("search_calls", &Options::search_calls,
             "maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, "
             "50 for sarawagi, binary and bisecting"),

@@ -424,6 +424,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
         Labels are whole numbers if all of the model's are, otherwise strings. Raises
         ModelFileError if the file holds no model, ValueError if it is of another method.
+        Weights of linear models are read when rows need them, so that the file stays open: it may
+        be replaced or removed; if it is written to, the next prediction raises ModelFileError.
         """
         return cls._of_model(_core.Model.load(os.fspath(path)), os.fspath(path))
 

@@ -1721,9 +1721,10 @@ class LevelSVC(Leveled):
         scores that are added to those of the levels, with weights fitted on the same held-out rows:
         some of centroids (the cosine of a row and the mean of a leaf's rows) and, of rows with one
         label, nhsvm and flat-lr, separated by commas (in a grid by +), or none; auto: centroids
-        where rows are sparse and of one length, as of texts; nhsvm and flat-lr where rows are dense
-        and have one label, at least 1000 of them differ and more than there are columns, no names
-        of labels count, intercepts are not free and multiclass is not ovr; otherwise none
+        where at least 1000 rows are sparse and of one length, as of texts; nhsvm and flat-lr where
+        rows are dense and have one label, at least 1000 of them differ and more than there are
+        columns, no names of labels count, intercepts are not free and multiclass is not ovr;
+        otherwise none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -2028,9 +2029,9 @@ class StructuredSVC(Structured):
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
         optimum integral; auto: 10, and 0 for prob by sgd
     search_tolerance : float | str, default "auto"
-        allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm of
-        lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and for binary
-        and bisecting, 0.1 for sarawagi, otherwise 0
+        allowed error of a search: of the maximum, relative, for convex-hull and angular; of the
+        logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd
+        and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0
     search_calls : int | str, default "auto"
         maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
         sarawagi, binary and bisecting

@@ -27,9 +27,11 @@ struct AnswerOptions {
               "give so many labels of each row, the best ones, best first, instead of its label "
               "set"),
         field("scores", &O::scores, "give the score of each label, too"),
-        field("probabilities", &O::probabilities,
-              "give the probability of each label, too; of label sets those of flat-lr, hr-lr and "
-              "kernel-ridge"),
+        field(
+            "probabilities", &O::probabilities,
+            "give the probability of each label, too; models of any method have them if trained "
+            "with option calibration, those of flat-lr and hr-lr, and label sets of kernel-ridge, "
+            "also without"),
         field("min_confidence", &O::min_confidence, between(0, 1),
               "give the most specific label, or of label sets all lowest labels, inner nodes "
               "included, with at least this probability; none where no root has it"),

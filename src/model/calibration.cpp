@@ -24,8 +24,8 @@ struct Observation {
 /// For uses of scores that need no scratch of their own.
 struct NoScratch {};
 
-/// Calls use(k, scores of row row_of(k), scratch) for each k < count, several at once. Ends early
-/// where `control`, which may be null, asks to.
+/// Calls use(k, probability_scores() of row row_of(k), scratch) for each k < count, several at
+/// once. Ends early where `control`, which may be null, asks to.
 template <class Scratch = NoScratch, class RowOf, class Use>
 void for_scores_of(const RowPredictor& predictor, const CsrView& X, std::size_t count,
                    Executor& executor, RunControl* control, const RowOf& row_of, const Use& use) {
@@ -35,7 +35,7 @@ void for_scores_of(const RowPredictor& predictor, const CsrView& X, std::size_t 
     Scratch scratch;
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t i = row_of(k);
-      predictor.scores(X, i, i + 1, scores);
+      predictor.probability_scores(X, i, i + 1, scores);
       use(k, std::span<const float>(scores), scratch);
     }
   });

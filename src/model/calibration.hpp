@@ -80,7 +80,7 @@ void softmax(std::span<const float> scores, double temperature, std::span<double
 
 /// The scores and probabilities of one row. Valid only during the call that receives it.
 struct RowProbabilities {
-  std::span<const float> scores;   // one per label
+  std::span<const float> scores;   // probability_scores(), one per label
   std::span<const double> labels;  // p(label | row) of each label; a node_estimate is of the node
   /// p(the row has a label at or below the node | row); empty without a hierarchy. Of independent
   /// labels 1 - prod (1 - p(label)) over those at or below. Never larger than that of a parent.

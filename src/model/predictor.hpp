@@ -85,6 +85,12 @@ class RowPredictor : public Predictor {
                               std::span<float> scores) const {
     this->scores(X, begin, end, scores);
   }
+  /// The scores that probabilities are computed from, in the form of scores(). They differ from
+  /// these where a search gives scores only to the labels that it reaches.
+  virtual void probability_scores(const CsrView& X, std::size_t begin, std::size_t end,
+                                  std::span<float> scores) const {
+    this->scores(X, begin, end, scores);
+  }
   /// One set per row.
   virtual LabelSets predict(const CsrView& X, Executor& executor) const = 0;
   /// Ties go to the lowest label.

@@ -66,13 +66,13 @@ double TopDownPredictor::log_total(std::span<const NodeId> nodes,
   return scale_ * top + std::log(sum);
 }
 
-void TopDownPredictor::search(const CsrView& X, std::size_t i, std::span<float> scores,
+void TopDownPredictor::search(const CsrView& X, std::size_t i, int beam, std::span<float> scores,
                               Scratch& scratch) const {
   const auto margins = linear_.node_scores(X, i, scratch.linear);
   auto& [linear, paths, longer] = scratch;
   paths.clear();
   const auto keep_best = [&](std::vector<Path>& candidates) {
-    const std::size_t kept = beam_ == 0 ? candidates.size() : static_cast<std::size_t>(beam_);
+    const std::size_t kept = beam == 0 ? candidates.size() : static_cast<std::size_t>(beam);
     keep_first(candidates, kept, [](const Path& a, const Path& b) {
       return a.score != b.score ? a.score > b.score : a.end < b.end;
     });
@@ -103,12 +103,22 @@ void TopDownPredictor::search(const CsrView& X, std::size_t i, std::span<float> 
   }
 }
 
-void TopDownPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
-                              std::span<float> scores) const {
+void TopDownPredictor::search_rows(const CsrView& X, std::size_t begin, std::size_t end, int beam,
+                                   std::span<float> scores) const {
   Scratch scratch;
   for (std::size_t i = begin; i < end; ++i) {
-    search(X, i, scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
+    search(X, i, beam, scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
   }
+}
+
+void TopDownPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
+                              std::span<float> scores) const {
+  search_rows(X, begin, end, beam_, scores);
+}
+
+void TopDownPredictor::probability_scores(const CsrView& X, std::size_t begin, std::size_t end,
+                                          std::span<float> scores) const {
+  search_rows(X, begin, end, 0, scores);
 }
 
 LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const {
@@ -122,7 +132,7 @@ LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const 
         return RowScratch{{}, std::vector<float>(num_labels())};
       },
       [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
-        search(X, i, scratch.labels, scratch.search);
+        search(X, i, beam_, scratch.labels, scratch.search);
         parts().decision.choose({scratch.labels}, set);
       });
 }

@@ -18,7 +18,8 @@ namespace margrove {
 /// Over all leaves these probabilities sum to 1, so that paths of different lengths can be
 /// compared. From the roots down, the `beam` best paths are kept at every step, including those
 /// that have reached a leaf (ties: the lower node). Beam 1 is the greedy search, beam 0 keeps all
-/// paths. Labels that are not reached have no score.
+/// paths. Labels that are not reached have no score. Probabilities are those of all paths, whatever
+/// the beam: of the few that it keeps they would be too high, of one always 1.
 class TopDownPredictor final : public RowPredictor {
  public:
   /// The scale of models that did not learn one. It has about the least negative log-likelihood on
@@ -42,6 +43,8 @@ class TopDownPredictor final : public RowPredictor {
   std::uint32_t num_labels() const override { return linear_.num_labels(); }
   void scores(const CsrView& X, std::size_t begin, std::size_t end,
               std::span<float> scores) const override;
+  void probability_scores(const CsrView& X, std::size_t begin, std::size_t end,
+                          std::span<float> scores) const override;
   LabelSets predict(const CsrView& X, Executor& executor) const override;
   /// A node's score is its margin; the label's is the path's, reached or not.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
@@ -59,7 +62,10 @@ class TopDownPredictor final : public RowPredictor {
 
  private:
   struct Scratch;
-  void search(const CsrView& X, std::size_t i, std::span<float> scores, Scratch& scratch) const;
+  void search(const CsrView& X, std::size_t i, int beam, std::span<float> scores,
+              Scratch& scratch) const;
+  void search_rows(const CsrView& X, std::size_t begin, std::size_t end, int beam,
+                   std::span<float> scores) const;
   /// The siblings of `n` that lie above a candidate, itself included.
   const std::vector<NodeId>& siblings(NodeId n) const;
   /// log of the sum over `nodes` of exp(scale margin); log p_n is scale f_n less this.

@@ -17,7 +17,7 @@
 namespace margrove {
 
 struct AngularSearch {
-  double stop_ratio = 0.999;  // the search ends when found >= stop_ratio * bound; 1: exact
+  double tolerance = 1e-3;  // ends when found >= (1 - tolerance) bound; 0: exact
   int max_calls = 1000;
   bool use_cache = true;  // start from labellings that the last searches of the example found
   int cache_size = 3;
@@ -49,7 +49,7 @@ struct AngularSearch {
 
     std::priority_queue<Angle> queue;
     queue.push({start.slopes, std::numeric_limits<double>::infinity()});
-    while (!queue.empty() && !(stop_ratio * queue.top().bound <= result.value) &&
+    while (!queue.empty() && !((1.0 - tolerance) * queue.top().bound <= result.value) &&
            result.oracle_calls < max_calls) {
       const Angle angle = queue.top();
       queue.pop();

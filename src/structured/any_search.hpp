@@ -43,8 +43,7 @@ class AnySearch {
         search.any_ = limited(BisectingSearch{});
         break;
       case StructuredSearch::angular:
-        search.any_ = AngularSearch{};
-        if (limits.max_calls) std::get<AngularSearch>(search.any_).max_calls = *limits.max_calls;
+        search.any_ = limited(AngularSearch{});
         break;
       case StructuredSearch::convex_hull:
         search.any_ = limited(ConvexHullSearch{.max_bans = limits.max_bans});

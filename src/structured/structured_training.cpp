@@ -47,10 +47,9 @@ SearchLimits search_limits(const StructuredTraining& training, StructuredSearch 
                            StructuredSolver solver) {
   const bool makes_one_call =
       search == StructuredSearch::margin || search == StructuredSearch::enumeration;
-  require<InvalidOption>(
-      !training.search_tolerance.value || (!makes_one_call && search != StructuredSearch::angular),
-      "option search_tolerance is ", training.search_tolerance.to_text(), ", but search is ",
-      name_of(search), ", which is exact");
+  require<InvalidOption>(!training.search_tolerance.value || !makes_one_call,
+                         "option search_tolerance is ", training.search_tolerance.to_text(),
+                         ", but search is ", name_of(search), ", which is exact");
   require<InvalidOption>(!training.search_calls.number || !makes_one_call,
                          "option search_calls is ", training.search_calls.to_text(),
                          ", but search is ", name_of(search), ", which makes one call");

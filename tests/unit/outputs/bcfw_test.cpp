@@ -170,7 +170,7 @@ TEST(Bcfw, certifies_its_gap_only_where_every_search_was_exact) {
                   {.C = 0.5, .max_passes = max_passes}, executor, control);
       const StructuredFit fit = solver.run();
       const double objective =
-          structured_objective(model, SlackRescaling{}, AngularSearch{.stop_ratio = 1}, 0.5,
+          structured_objective(model, SlackRescaling{}, AngularSearch{.tolerance = 0}, 0.5,
                                {solver.weights()}, executor)
               .value;
       EXPECT_LE(fit.primal, objective * (1 + 1e-6));

@@ -9,6 +9,7 @@
 #include "base/random.hpp"
 #include "outputs/field/pairwise_field.hpp"
 #include "structured/angular.hpp"
+#include "structured/any_search.hpp"
 #include "structured/convex_hull.hpp"
 #include "structured/enumeration.hpp"
 #include "structured/product_searches.hpp"
@@ -136,7 +137,7 @@ TEST(PureLambdaSearches, miss_theorem_1s_label_and_angular_finds_it) {
   ConvexHullSearch no_bans;
   no_bans.max_bans = 0;
   EXPECT_LT(run(no_bans, labels, slack).value, 0.02);
-  EXPECT_DOUBLE_EQ(run(AngularSearch{.stop_ratio = 1}, labels, slack).value, best);
+  EXPECT_DOUBLE_EQ(run(AngularSearch{.tolerance = 0}, labels, slack).value, best);
   EXPECT_DOUBLE_EQ(run(ConvexHullSearch{}, labels, slack).value, best);  // by its ban list
 }
 
@@ -243,7 +244,7 @@ TEST(AngularSearch, is_exact_within_theorem_2s_calls) {
   for (int round = 0; round < 2000; ++round) {
     const int size = 1 + static_cast<int>(random.below(40));
     const Labels labels = random_labels(random, size, round % 2);
-    const auto result = run(AngularSearch{.stop_ratio = 1}, labels, slack);
+    const auto result = run(AngularSearch{.tolerance = 0}, labels, slack);
     EXPECT_DOUBLE_EQ(result.value, brute_force(labels, slack)) << "round " << round;
     EXPECT_NEAR(result.upper_bound, result.value, 1e-9 * result.value);
     // M labellings of positive product; two calls find H and G for lambda_0.
@@ -260,13 +261,30 @@ TEST(AngularSearch, stops_at_the_ratio_with_a_bound_that_holds) {
   for (int round = 0; round < 1000; ++round) {
     const Labels labels = random_labels(random, 200, false);
     const double best = brute_force(labels, slack);
-    const auto result = run(AngularSearch{.stop_ratio = 0.9}, labels, slack);
+    const auto result = run(AngularSearch{.tolerance = 0.1}, labels, slack);
     EXPECT_GE(result.upper_bound, best * (1 - 1e-12));
     EXPECT_GE(result.value, 0.9 * best);
     ratio_calls += result.oracle_calls;
-    exact_calls += run(AngularSearch{.stop_ratio = 1}, labels, slack).oracle_calls;
+    exact_calls += run(AngularSearch{.tolerance = 0}, labels, slack).oracle_calls;
   }
   EXPECT_LT(ratio_calls, exact_calls);
+}
+
+TEST(AnySearch, gives_angular_search_its_limits) {
+  const DynamicSurrogate slack{AnySurrogate(SlackRescaling{})};
+  const auto calls = [&](const SearchLimits& limits) {
+    Random random(8);
+    AnySearch search = AnySearch::make(StructuredSearch::angular, limits);
+    std::int64_t sum = 0;
+    for (int round = 0; round < 100; ++round) {
+      LabelCache<int> cache;
+      sum += search(random_labels(random, 200, false), slack, cache).oracle_calls;
+    }
+    return sum;
+  };
+  EXPECT_LT(calls({.tolerance = 0.5}), calls({.tolerance = 0.0}));
+  EXPECT_EQ(calls({}), calls({.tolerance = 1e-3}));
+  EXPECT_LT(calls({.tolerance = 0.0, .max_calls = 3}), calls({.tolerance = 0.0}));
 }
 
 TEST(AngularSearch, converges_as_theorems_4_and_5_say) {
@@ -291,13 +309,13 @@ TEST(AngularSearch, converges_as_theorems_4_and_5_say) {
     const double v = std::max(lambda_0 * slope, 1 / (lambda_0 * slope));
     EXPECT_LE(v, G * H / phi * (1 + 1e-9));  // Theorem 5's bound on v
     for (int t = 1; t <= 31; t = 2 * t + 1) {
-      const auto result = run(AngularSearch{.stop_ratio = 1, .max_calls = 2 + t}, labels, slack);
+      const auto result = run(AngularSearch{.tolerance = 0, .max_calls = 2 + t}, labels, slack);
       EXPECT_LE(best / result.value, std::pow(v, 4.0 / (t + 1)) * (1 + 1e-9))
           << "round " << round << ", t " << t;
     }
     for (const double epsilon : {0.5, 0.1}) {
       const int T = static_cast<int>(4 * std::log(G * H / phi) / epsilon) + 1;
-      const auto result = run(AngularSearch{.stop_ratio = 1, .max_calls = 2 + T}, labels, slack);
+      const auto result = run(AngularSearch{.tolerance = 0, .max_calls = 2 + T}, labels, slack);
       EXPECT_GE(result.value, (1 - epsilon) * best);
     }
   }
@@ -311,7 +329,7 @@ TEST(AngularSearch, cache_saves_calls_and_changes_nothing) {
   for (int round = 0; round < 300; ++round) {
     const Labels labels = random_labels(random, 100, true);
     LabelCache<int> cache;
-    const AngularSearch search{.stop_ratio = 1};
+    const AngularSearch search{.tolerance = 0};
     const auto first = search(labels, slack, cache);
     const auto second = search(labels, slack, cache);
     EXPECT_EQ(first.value, second.value);

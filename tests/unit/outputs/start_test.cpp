@@ -167,8 +167,8 @@ TEST(SearchLimits, limits_that_a_search_lacks_and_wrong_texts_throw) {
   };
   EXPECT_EQ(limits(StructuredSearch::margin, {.search_tolerance = {0.1}}),
             "option search_tolerance is 0.1, but search is margin, which is exact");
-  EXPECT_EQ(limits(StructuredSearch::angular, {.search_tolerance = {0.1}}),
-            "option search_tolerance is 0.1, but search is angular, which is exact");
+  EXPECT_EQ(limits(StructuredSearch::enumeration, {.search_tolerance = {0.1}}),
+            "option search_tolerance is 0.1, but search is enumeration, which is exact");
   EXPECT_EQ(limits(StructuredSearch::enumeration, {.search_calls = {7}}),
             "option search_calls is 7, but search is enumeration, which makes one call");
   EXPECT_EQ(limits(StructuredSearch::convex_hull, {.search_tolerance = {0.1}, .search_calls = {7}}),

@@ -127,7 +127,7 @@ TEST(StructuredSolvers, agree_on_a_field_with_slack_rescaling_whatever_exact_sea
   }
   const FieldModel model(X, labels, 3);
   const double best = bcfw_minimum(model, SlackRescaling{}, 0.5);
-  const Objectives angular = minima(model, SlackRescaling{}, AngularSearch{.stop_ratio = 1}, 0.5);
+  const Objectives angular = minima(model, SlackRescaling{}, AngularSearch{.tolerance = 0}, 0.5);
   EXPECT_NEAR(angular.n_slack, best, 1e-3 * best);
   EXPECT_NEAR(angular.one_slack, best, 1e-3 * best);
   EXPECT_NEAR(angular.sgd, best, 1e-3 * best);
