@@ -221,10 +221,16 @@ std::string_view name_of_option(std::string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
+bool give_hierarchy(const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view argument) {
+    return std::ranges::find(kHierarchies, name_of_option(argument)) != kHierarchies.end();
+  });
+}
+
 }  // namespace
 
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments) {
-  bool asks_for_help = arguments.size() < 2, has_hierarchy = false;
+  bool asks_for_help = arguments.size() < 2;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     const std::string& argument = arguments[k];
     const std::string_view name = name_of_option(argument);
@@ -233,10 +239,17 @@ std::optional<std::string> method_argument(const std::vector<std::string>& argum
       return k + 1 < arguments.size() ? std::optional(arguments[k + 1]) : std::nullopt;
     }
     asks_for_help |= name == "--help" || name == "-h";
-    has_hierarchy |= std::ranges::find(kHierarchies, name) != kHierarchies.end();
   }
+  if (give_hierarchy(arguments)) return std::string(LevelSvmOptions::kMethod);
   if (asks_for_help) return std::nullopt;
-  return std::string(has_hierarchy ? LevelSvmOptions::kMethod : FlatSvmOptions::kMethod);
+  return std::string(FlatSvmOptions::kMethod);
+}
+
+std::string_view note_of_default(const std::vector<std::string>& arguments) {
+  if (std::ranges::find(arguments, "--method", name_of_option) != arguments.end()) return {};
+  return give_hierarchy(arguments)
+             ? ", the default where a hierarchy is given, but no --method"
+             : ", the default where neither a hierarchy nor --method is given";
 }
 
 std::string list_of_methods() {

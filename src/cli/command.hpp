@@ -269,8 +269,11 @@ void warn(const std::string& message);
 void print_text(std::string_view text);
 
 /// The value of `--method` among the raw arguments of a verb, and by default a method for rows with
-/// or without a hierarchy. Nothing where they ask for help or are none.
+/// or without a hierarchy. Nothing where they are none, or ask for help without a hierarchy.
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments);
+/// Where the raw arguments have no `--method`: ", the default where ...", which follows the method
+/// in messages. Otherwise empty.
+std::string_view note_of_default(const std::vector<std::string>& arguments);
 /// The list of methods for help texts.
 std::string list_of_methods();
 

@@ -246,8 +246,9 @@ std::optional<std::string> unknown_argument(const CLI::App& program,
   if (takes_method && !method) return std::nullopt;
   const std::optional<std::string> unknown = first_unknown(option_names(verb), arguments);
   if (!unknown) return std::nullopt;
-  return fmt::format("{} is no option of {}{}\n", *unknown, verb.get_name(),
-                     takes_method ? " with method " + *method : "");
+  if (!takes_method) return fmt::format("{} is no option of {}\n", *unknown, verb.get_name());
+  return fmt::format("{} is no option of {} with method {}{}\n", *unknown, verb.get_name(), *method,
+                     note_of_default(arguments));
 }
 
 std::optional<std::string> wrong_values(const CLI::ParseError& error, const CLI::App& program,

@@ -56,12 +56,22 @@ void plan_rows_in_shards(TrainingArguments& arguments, MethodRun& run, std::size
   const TrainingSet data = prepared.training_set();
   const Plan plan =
       plan_with_reports(method, run, options, data, prepared.preprocessing, executor, control);
+  const bool is_settled = plan.problems != nullptr || arguments.note_of_method().empty();
+  require<InvalidOption>(is_settled, "method ", method.name, arguments.note_of_method(),
+                         ", trains labels together with these options and rows, which shards "
+                         "cannot: give --multiclass ovr",
+                         run.options().has("stack") ? ", and in a --stack centroids at most" : "");
   plan_shards(method, run, plan, data, prepared.preprocessing, num_shards, folder);
   control.end_progress();
 }
 
 void require_ray() {
-  require(exit_code_of({"python3", "-c", "import margrove.ray, ray"}) == 0,
+  // A package that is missing gives no traceback; one that fails at its import does.
+  const std::string program =
+      "from importlib.util import find_spec\n"
+      "if not (find_spec('margrove') and find_spec('ray')): raise SystemExit(1)\n"
+      "import margrove.ray, ray";
+  require(exit_code_of({"python3", "-c", program}) == 0,
           "engine ray needs python3 with the packages margrove and ray on the PATH: pip install ",
           "'margrove[ray]'");
 }

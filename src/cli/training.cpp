@@ -17,6 +17,7 @@
 #include "data/utf8.hpp"
 #include "methods/label_sources.hpp"
 #include "methods/labelled_rows.hpp"
+#include "methods/level_stack.hpp"
 #include "methods/structured_method.hpp"
 #include "model/process_encoder.hpp"
 
@@ -81,6 +82,7 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
   } else {
     app.footer(list_of_methods());
   }
+  note_of_method_ = note_of_default(arguments);
   declare_preprocessing(app);
   run_.declare(app, "Run");
 }
@@ -208,7 +210,12 @@ std::string DataArguments::suspicion(const Data& data, bool is_of_paths) const {
   if (!data.hierarchy || raw.labels.num_labels_total() == 0) return {};
   if (is_of_paths) {
     const std::optional<RecordSelection> selection = columns();
-    if (selection->path.empty() || !data.hierarchy->edges.empty()) return {};
+    if (!data.hierarchy->edges.empty()) return {};
+    if (selection->path.empty()) {
+      return concat(data_path_,
+                    ": no path has a second level (option path_columns), so that every "
+                    "label is a root without a child and the hierarchy says nothing");
+    }
     const std::string first = split_path(raw.codec.name(0), selection->separator).front();
     return concat(data_path_, ": no path has the separator ", detail::quoted(selection->separator),
                   " (option separator), so that every label is a root without a child; the first "
@@ -304,6 +311,17 @@ void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_
   refuse_given(named_, concat(reader, " reads examples that are not rows: ", format, " files"));
 }
 
+void DataArguments::require_names_count(const OptionTable& options) {
+  const bool are_texts = reads_texts() || is_given("--text-column");
+  if (label_names_path_.empty() || !are_texts || !options.has("stack")) return;
+  const std::string stack = options.get("stack");
+  const bool is_meant = options.get("match_names") != "auto" ||
+                        !excludes_names({.stack = detail::Stack::parse(stack)});
+  require<InvalidOption>(is_meant, "option label_names is given, but option stack is ", stack,
+                         ", and scores of names are fitted beside those of centroids only; with ",
+                         "--match-names=false the names serve predict --show name alone");
+}
+
 bool TrainingArguments::reads_examples(MethodRun& run) const {
   return method_->read_examples && !structured_file_format(run.options()).empty();
 }
@@ -370,6 +388,7 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   const OptionTable& options = run->options();
   const bool matches_names = options.has("match_names") && options.get("match_names") != "false";
   if (matches_names || has_option(grid(), "match_names")) read_other_names();
+  require_names_count(options);
   require_empty_sets(*method_, options, unlabelled());
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
                          method_->name,

@@ -52,6 +52,9 @@ class DataArguments {
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if one of
   /// named() is given.
   void refuse_options_of_rows(std::string_view reader, std::string_view format) const;
+  /// Throws InvalidOption where names of labels are given and would count by default, but the
+  /// options of the method leave them out.
+  void require_names_count(const OptionTable& options);
   bool has_kernel_model() { return !kernel_model_options_.parse().kernel_model.empty(); }
 
  private:
@@ -98,6 +101,8 @@ class TrainingArguments : public DataArguments {
                const std::string& result_help = "file to write");
 
   const Method& method() const { return *method_; }
+  /// note_of_default().
+  std::string_view note_of_method() const { return note_of_method_; }
   /// The method with the options that were given and `more`. Throws InvalidOption, also for options
   /// of rows where the method reads other examples.
   std::unique_ptr<MethodRun> start(const OptionValues& more = {});
@@ -116,6 +121,7 @@ class TrainingArguments : public DataArguments {
  private:
   const Method* method_ = nullptr;
   std::string method_name_;
+  std::string_view note_of_method_;
   GivenOptions method_options_;
   BoundOptions<RunOptions> run_;
 };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
+#include "data/sentence_lines.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove::detail {
@@ -139,6 +142,63 @@ bool is_fasttext(std::string_view start) {
   return start.starts_with("__label__") && start.find('\t') > start.find('\n');
 }
 
+// Sentences ---------------------------------------------------------------------------------------
+
+/// Whether every line of the first sentence has the ten columns of CoNLL-U, of which the first ones
+/// number its words and the seventh is a number or missing. Labelled texts do not look like that.
+bool is_conllu(std::string_view start) {
+  constexpr std::size_t kNumColumns = 10, kHead = 6;
+  std::size_t num_words = 0;
+  std::vector<std::string_view> cells;
+  while (!start.empty()) {
+    const std::string_view line = take_line(start);
+    if (is_blank_line(line)) break;
+    cells.clear();
+    split_at_tabs(line, cells);
+    if (cells.size() != kNumColumns) return false;
+    const std::size_t mark = cells.front().find_first_of("-.");
+    const bool is_no_word = mark != std::string_view::npos &&
+                            all_digits(cells.front().substr(0, mark)) &&
+                            all_digits(cells.front().substr(mark + 1));
+    if (is_no_word) continue;
+    if (cells.front() != std::to_string(++num_words)) return false;
+    if (!all_digits(cells[kHead]) && cells[kHead] != "_") return false;
+  }
+  return num_words > 0;
+}
+
+/// Whether there are two sentences, with a blank line between them, all of whose lines have the
+/// same number of columns, and the second one is no feature. Labelled texts may look like that.
+bool is_columns_of_tokens(std::string_view start) {
+  std::size_t num_columns = 0, num_sentences = 0;
+  bool is_inside = false;
+  std::vector<std::string_view> cells;
+  while (!start.empty() && num_sentences < 2) {
+    const std::string_view line = take_line(start);
+    if (is_blank_line(line) || line.starts_with("-DOCSTART-")) {
+      num_sentences += is_inside ? 1 : 0;
+      is_inside = false;
+      continue;
+    }
+    cells.clear();
+    const bool has_tabs = line.find('\t') != std::string_view::npos;
+    has_tabs ? split_at_tabs(line, cells) : split_at_blanks(line, cells);
+    if (num_columns == 0) num_columns = cells.size();
+    if (cells.size() < 2 || cells.size() != num_columns || looks_like_feature(cells[1])) {
+      return false;
+    }
+    for (const std::string_view cell : cells) {
+      if (cell.empty() || cell.find(' ') != std::string_view::npos) return false;
+    }
+    is_inside = true;
+  }
+  return num_sentences + (is_inside ? 1 : 0) >= 2;
+}
+
+constexpr std::string_view kTrees =
+    "train on sentences and their trees with method structured (--method structured --model "
+    "dependency)";
+
 struct Form {
   bool (*is)(std::string_view start);  // from the first line on that is neither blank nor `#`
   std::string_view what;
@@ -158,10 +218,20 @@ constexpr std::array kForms{
     Form{is_html, "HTML", kPage, kPage},
     Form{is_owl_xml, "OWL/XML", {}, kOwl},
     Form{is_owl_text, "OWL in functional or Manchester syntax", {}, kOwl},
+    Form{is_conllu, "CoNLL-U", kTrees, {}},
     Form{is_fasttext, "fastText's form", "write label[,label]<TAB>text without __label__", {}},
 };
 
 }  // namespace
+
+std::string hint_for_sentences(std::string_view start) {
+  const std::string_view text = after_comments(start, "#");
+  if (is_conllu(text)) return concat("; the file looks like CoNLL-U: ", kTrees);
+  if (!is_columns_of_tokens(text)) return {};
+  return "; the file looks like sentences with a token and its tag on each line: train on them "
+         "with "
+         "method structured (--method structured)";
+}
 
 void refuse_no_text(std::string_view start, const std::string& name) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {

@@ -14,7 +14,11 @@ void refuse_no_text(std::string_view start, const std::string& name);
 enum class Wanted : unsigned char { rows, hierarchy };
 
 /// Throws InvalidInput "F:line:column: the file looks like JSON, ...; write ..." for a text of
-/// another form: JSON, JSON-LD, ARFF, HTML, OWL, fastText. `start` is whole lines.
+/// another form: JSON, JSON-LD, ARFF, HTML, OWL, CoNLL-U, fastText. `start` is whole lines.
 void refuse_foreign(std::string_view start, const std::string& name, Wanted wanted);
+
+/// What a message about a line that is no row adds where the file, whose first lines are `start`,
+/// looks like sentences: "; the file looks like CoNLL-U: ...". Empty otherwise.
+std::string hint_for_sentences(std::string_view start);
 
 }  // namespace margrove::detail

@@ -14,6 +14,7 @@
 
 namespace margrove {
 namespace {
+using detail::all_digits;
 using detail::FloatFault;
 using detail::is_blank;
 using detail::is_digit;
@@ -22,9 +23,6 @@ using detail::quoted;
 
 constexpr std::uint64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
 constexpr std::string_view kOtherFormats =
     "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines name "
     "the columns, with --format csv, --text-column, --label-column and so on";
@@ -62,6 +60,7 @@ class SvmlightParser {
   /// `text` ends, or is followed, by '\n'.
   void parse(std::string_view text) {
     const char* p = text.data();
+    begin_ = p;
     end_ = p + text.size();
     while (p < end_) p = parse_line(p) + 1;
   }
@@ -171,7 +170,7 @@ class SvmlightParser {
 
   void add_label(std::string_view name) {
     if (name.empty()) {  // as in many lines of CSV
-      line().fail(name.data(), detail::label_fault(name).insert(0, "label "), kOtherFormats);
+      line().fail(name.data(), detail::label_fault(name).insert(0, "label "), other_formats());
     }
     if (header_ && (!all_digits(name) || capped_number(name) >= header_->num_labels)) {
       line().fail(name.data(), "label is ", quoted(name), ", but must be a whole number below ",
@@ -232,9 +231,9 @@ class SvmlightParser {
     const std::size_t colon = token.find(':');
     if (colon == std::string_view::npos || !all_digits(token.substr(0, colon))) {
       line().fail(start, "feature is ", quoted(token), ", but must be index:value",
-                  is_document()                     ? kDocuments
-                  : colon == std::string_view::npos ? kOtherFormats
-                                                    : std::string_view());
+                  is_document()                     ? documents()
+                  : colon == std::string_view::npos ? other_formats()
+                                                    : std::string());
     }
     check_index(token.substr(0, colon));
     const std::string_view index = token.substr(0, colon);
@@ -260,6 +259,19 @@ class SvmlightParser {
     const bool is_value = text.find(':') == std::string_view::npos && !text.starts_with('#');
     return is_value ? text : after_colon;
   }
+
+  /// What the file may be. Sentences fail at their first row.
+  std::string other_formats() const {
+    std::string sentences;
+    if (num_rows() == 0) sentences = detail::hint_for_sentences(block());
+    return sentences.empty() ? std::string(kOtherFormats) : sentences;
+  }
+  /// The same where a line is like label<TAB>text, as one with a token and a tag may be, too.
+  std::string documents() const {
+    return num_rows() == 0 ? concat(detail::hint_for_sentences(block()), kDocuments)
+                           : std::string(kDocuments);
+  }
+  std::string_view block() const { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
 
   /// Whether the present line may be label<TAB>text. A line of numbers may have tabs, too, but then
   /// between all of its tokens, or before a feature.
@@ -309,7 +321,7 @@ class SvmlightParser {
   WorkMeter* meter_;
   std::optional<Header> header_;
   std::uint32_t first_index_ = 1;
-  const char* end_ = nullptr;  // of the block
+  const char *begin_ = nullptr, *end_ = nullptr;  // of the block
   const char* line_ = nullptr;
   std::int64_t line_number_ = 0;
   bool labels_alone_ = true;    // in every row so far

@@ -1,6 +1,7 @@
 #pragma once
 // What the readers of text formats share: places in messages, quoting, label names.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,9 @@ namespace margrove::detail {
 inline constexpr std::size_t kMaxLabelBytes = 1024;
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+inline bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /// `token` in quotes, with control characters and invalid bytes as \xNN, truncated after 40 bytes.

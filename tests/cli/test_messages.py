@@ -115,6 +115,25 @@ class Rows(MessagesTest):
         _, err = self.run_program(*FLAT, "tabs", "model", code=3)
         self.assertNotIn("--text)", err)
 
+    def test_files_of_sentences_name_the_method_that_reads_them(self) -> None:
+        self.write("tags", "a DET\ndog NOUN\n\na DET\ncat NOUN\n\n" * 3)
+        self.write("tabs", "a\tDET\ndog\tNOUN\n\na\tDET\ncat\tNOUN\n\n" * 3)
+        word = "{}\t{}\t_\t{}\t_\t_\t{}\tdep\t_\t_\n"
+        sentence = word.format(1, "dogs", "NOUN", 2) + word.format(2, "bark", "VERB", 0) + "\n"
+        self.write("trees.conllu", "# sent_id = 1\n# text = dogs bark\n" + sentence * 3)
+        train = ["train", "--quiet"]
+        for file in ("tags", "tabs"):
+            self.assert_fails(3, "on them with method structured (--method structured)", *train,
+                              file, "model")  # fmt: skip
+            self.run_program(*train, "--method", "structured", file, "model")
+        trees = "(--method structured --model dependency)"
+        for options in ([], ["--text"], ["--text-column", "t", "--label-column", "l"]):
+            self.assert_fails(3, trees, *train, *options, "trees.conllu", "model")
+        dependency = ["--method", "structured", "--model", "dependency"]
+        self.run_program(*train, *dependency, "trees.conllu", "model")
+        # Texts may look like tokens with tags.
+        self.run_program(*train, "--text", "tabs", "model")
+
     def test_a_lost_quote_ends_the_run_where_rows_with_errors_are_skipped(self) -> None:
         self.run_program(*FLAT, *COLUMNS, "table.csv", "model")
         skip = ["predict", "--on-error", "skip", "model"]
@@ -172,6 +191,17 @@ class Hierarchies(MessagesTest):
         self.assertIn(f"warning: {message}", self.run_program(*command)[1])
         self.assert_fails(3, message, *command, "--strict")
         self.assertEqual(self.run_program(*command, "--separator", "/", "--strict")[1], "")
+
+    def test_columns_of_paths_of_one_level_are_suspicious(self) -> None:
+        self.write("paths.csv", "t,p,q\n" + "red apple,fruit,\nfast car,goods,\n" * 3)
+        columns = ["--text-column", "t", "--path-columns", "p,q"]
+        command = [*FLAT, *columns, "paths.csv", "model"]
+        message = "paths.csv: no path has a second level (option path-columns), so that every label"
+        err = self.run_program(*command)[1]
+        self.assertEqual(err.count(f"warning: {message}"), 1)
+        self.assert_fails(3, message, *command, "--strict")
+        self.write("paths.csv", "t,p,q\n" + "red apple,fruit,\nfast car,goods,car\n" * 3)
+        self.assertEqual(self.run_program(*command, "--strict")[1], "")
 
     def test_documents_given_as_the_hierarchy_are_suspicious(self) -> None:
         self.write("turned", "a1 a\na2 a\nb1 b\nb2 b\n")
@@ -237,6 +267,26 @@ class Usage(MessagesTest):
         self.assertIn("--unknown-labels error|drop labels of rows", text)
         text = " ".join(self.run_program("predict", "--help")[0].split())
         self.assertIn("instead of its label set [>= 1; not with --min-confidence]", text)
+
+    def test_a_method_that_is_the_default_is_named_as_such(self) -> None:
+        method = "--losss is no option of train with method "
+        without = ", the default where neither a hierarchy nor --method is given\n"
+        with_hierarchy = ", the default where a hierarchy is given, but no --method\n"
+        for message, *arguments in (
+            ("flat-svm" + without,),
+            ("level-svm" + with_hierarchy, "--hierarchy", "tree"),
+            ("level-svm" + with_hierarchy, "--path-column=p"),
+            ("level-svm\n", "--method", "level-svm", "--hierarchy", "tree"),
+            ("flat-svm\n", "--method=flat-svm"),
+        ):
+            self.assert_fails(2, method + message, "train", "--losss", "hinge", *arguments,
+                              "train", "model")  # fmt: skip
+
+    def test_help_beside_a_hierarchy_has_the_options_of_its_default_method(self) -> None:
+        named = self.run_program("train", "--method", "level-svm", "--help")
+        self.assertEqual(self.run_program("train", "--hierarchy", "tree", "--help"), named)
+        self.assertEqual(self.run_program("train", "--text", "--help"),
+                         self.run_program("train", "--help"))  # fmt: skip
 
     def test_explain_says_what_is_missing(self) -> None:
         self.train()

@@ -84,6 +84,28 @@ class LabelNames(CliTest):
         self.assert_fails(2, "option match-names is 'maybe', but must be one of auto, true, false",
                           *level, "--match-names=maybe", *given)  # fmt: skip
 
+    def test_a_stack_that_leaves_them_out_is_refused(self) -> None:
+        level = ("train", "--quiet", "--method", "level-svm", "--hierarchy", "tree")
+        given = ("--text", "--label-names", "names.tsv", "rows.tsv", "model")
+        why = ", and scores of names are fitted beside those of centroids only"
+        self.assert_fails(2, f"option label-names is given, but option stack is nhsvm{why}; with "
+                          "--match-names=false the names serve predict --show name alone",
+                          *level, "--stack", "nhsvm", *given)  # fmt: skip
+        self.assert_fails(2, f"option stack is flat-lr, but match-names is given, too{why}",
+                          *level, "--stack", "flat-lr", "--match-names", *given)  # fmt: skip
+        self.run_program(*level, "--stack", "nhsvm", "--match-names=false", *given)
+        self.assertEqual(self.shown("name", "rows.tsv")[:4], ANIMALS[:4])
+        out, _ = self.run_program(*level, "--stack", "centroids", *given)
+        self.assertIn("name_weight", out)
+        # Names of a hierarchy, and of rows that are no texts, are left out without a word.
+        self.run_program(*level[:-1], "tree.obo", "--stack", "nhsvm", "--text", "rows.tsv", "model")
+        self.write(
+            "numbers", "".join(f"x:{k % 4} {k % 4 + 1}:1 {k % 5 + 5}:1\n" for k in range(20))
+        )
+        self.run_program(
+            *level, "--stack", "nhsvm", "--label-names", "names.tsv", "numbers", "model"
+        )
+
     def test_by_default_level_svm_takes_rows_without_names_or_texts(self) -> None:
         self.write(
             "numbers", "".join(f"x:{k % 4} {k % 4 + 1}:1 {k % 5 + 5}:1\n" for k in range(20))

@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 from pathlib import Path
@@ -147,6 +148,20 @@ class Shards(CliTest):
         )
         self.assert_fails(
             2,
+            "method level-svm, the default where a hierarchy is given, but no --method, trains "
+            "labels together with these options and rows, which shards cannot: give --multiclass "
+            "ovr, and in a --stack centroids at most",
+            *("plan-shards", "--hierarchy", "tree", "train", "work"),
+        )
+        self.assert_fails(
+            2,
+            "method flat-svm, the default where neither a hierarchy nor --method is given, trains "
+            "labels together with these options and rows, which shards cannot: give --multiclass "
+            "ovr\n",
+            *("plan-shards", "--multiclass", "crammer-singer", "train", "work"),
+        )
+        self.assert_fails(
+            2,
             "option time-limit-seconds is given, but shards are trained to the end",
             *("plan-shards", "--method", "flat-svm", "--time-limit-seconds", "5", "train", "work"),
         )
@@ -201,8 +216,9 @@ class Engine(CliTest):
             *("train", "model"),
         )
 
-    def assert_ray_is_missing(self, path: str) -> None:
-        """A training on Ray, with programs from `path`, is refused and leaves no files."""
+    def assert_ray_is_missing(self, path: str) -> str:
+        """A training on Ray, with programs from `path`, is refused and leaves no files; what it
+        wrote on stderr."""
         self.write("model", "old\n")
         before = sorted(os.listdir(self.directory.name))
         done = subprocess.run(
@@ -221,6 +237,7 @@ class Engine(CliTest):
         )
         self.assertEqual(self.read("model"), b"old\n")
         self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+        return done.stderr
 
     def test_a_missing_package_is_named_before_the_work(self) -> None:
         # A python3 that cannot import it, as Python says it, or that a signal ends.
@@ -230,6 +247,16 @@ class Engine(CliTest):
             fake.write_text(f"#!/bin/sh\n{end}\n", encoding="utf-8")
             fake.chmod(0o755)
             self.assert_ray_is_missing(f"{fake.parent}:{os.environ['PATH']}")
+
+    def test_a_package_that_python_lacks_gives_no_traceback(self) -> None:
+        fake = Path(self.path("bin")) / "python3"
+        fake.parent.mkdir()
+        # Isolated and without site-packages, Python finds neither package.
+        fake.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n', encoding="utf-8")
+        fake.chmod(0o755)
+        self.assertNotIn(
+            "Traceback", self.assert_ray_is_missing(f"{fake.parent}:{os.environ['PATH']}")
+        )
 
     def test_a_missing_python_is_named_before_the_work(self) -> None:
         empty = Path(self.path("bin"))

@@ -1,9 +1,13 @@
-"""The backend for Annif, by its commands and by its projects, with Annif as it is."""
+"""Both ways of suggestions to Annif, by its commands and by its projects, with Annif as it is: the
+backend `margrove`, and Annif's own backend `http` with a server of the program."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,8 @@ from annif.exception import (
 from annif.registry import AnnifRegistry
 from annif.vocab.skos import VocabFileSKOS
 
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 METHODS = sorted(margrove.annif._METHODS)
 EDGES = [
     *[("animal", kind) for kind in ("mammal", "bird", "fish")],
@@ -108,6 +114,7 @@ def command(folder: Path, *arguments: str, text: str = "") -> str:
     environment = os.environ | {
         "ANNIF_CONFIG": "margrove.annif.Config",
         "PYTHONPATH": str(Path(margrove.__file__).parents[1]),
+        "no_proxy": "127.0.0.1",
     }
     program = [sys.executable, "-m", "annif.cli", *arguments]
     return subprocess.run(
@@ -115,16 +122,20 @@ def command(folder: Path, *arguments: str, text: str = "") -> str:
     ).stdout
 
 
-def test_the_commands_of_annif_train_suggest_and_evaluate(folder: Path) -> None:
-    (folder / "projects.cfg").write_text(
-        "[animals-en]\nname=Animals\nlanguage=en\nbackend=margrove\nvocab=animals\n"
-    )
+def write_corpora(folder: Path) -> None:
     for seed, part in enumerate(("train", "test")):
         lines = [
             f"{text}\t{' '.join(f'<{uri(label)}>' for label in labels)}\n"
             for text, labels in documents(seed)
         ]
         (folder / f"{part}.tsv").write_text("".join(lines), encoding="utf-8")
+
+
+def test_the_commands_of_annif_train_suggest_and_evaluate(folder: Path) -> None:
+    (folder / "projects.cfg").write_text(
+        "[animals-en]\nname=Animals\nlanguage=en\nbackend=margrove\nvocab=animals\n"
+    )
+    write_corpora(folder)
     command(folder, "load-vocab", "animals", "animals.ttl")
     command(folder, "train", "animals-en", "train.tsv", "--backend-param", "margrove.C=2")
     assert re.search(r"animals-en .* True ", command(folder, "list-projects"))
@@ -137,6 +148,99 @@ def test_the_commands_of_annif_train_suggest_and_evaluate(folder: Path) -> None:
 
     measured = command(folder, "eval", "animals-en", "test.tsv", "--metric", "NDCG")
     assert float(measured.split()[-1]) > 0.9
+
+
+def run_program(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def served(folder: Path, model: str) -> Iterator[str]:
+    """A server of the model; the endpoint for Annif."""
+    with subprocess.Popen(
+        [PROGRAM, "serve", "--port", "0", model], cwd=folder, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stderr is not None
+            line = server.stderr.readline()
+            found = re.search(r"serving on (http://\S+)$", line.strip())
+            assert found is not None, line
+            yield f"{found[1]}/model/suggest"
+        finally:
+            server.terminate()
+
+
+@pytest.fixture
+def model_of_the_program(folder: Path) -> str:
+    """A model of the documents, which the program has trained."""
+    if not Path(PROGRAM).exists():
+        pytest.skip(f"{PROGRAM} is not built")
+    write_corpora(folder)
+    run_program(
+        folder,
+        *["train", "--quiet", "--text", "--method", "flat-svm", "--match-names"],
+        *["--calibration", "0.2", "--hierarchy", "animals.ttl", "--language", "en"],
+        *["train.tsv", "subjects.model"],
+    )
+    return "subjects.model"
+
+
+def read_suggestions(answer: str) -> list[list[tuple[str, float]]]:
+    """What `annif suggest` prints for several files."""
+    rows: list[list[tuple[str, float]]] = []
+    for line in answer.splitlines():
+        if line.startswith("Suggestions for "):
+            rows.append([])
+        else:
+            name, *_, score = line.split("\t")
+            rows[-1].append((name.strip("<>"), float(score)))
+    return rows
+
+
+def test_http_suggests_what_the_program_predicts(folder: Path, model_of_the_program: str) -> None:
+    printed = run_program(
+        folder,
+        *["predict", "--quiet", "--top", "3", "--probabilities", "--output-format", "jsonl"],
+        *[model_of_the_program, "test.tsv"],
+    )
+    predicted = [json.loads(line) for line in printed.splitlines()[:5]]
+    expected = [list(zip(row["labels"], row["probabilities"], strict=True)) for row in predicted]
+    pages = [f"{number}.txt" for number in range(len(expected))]
+    for page, (text, _) in zip(pages, documents(1), strict=False):
+        (folder / page).write_text(text, encoding="utf-8")
+
+    # The backend `margrove` has the same model, so that the ensemble has the same means.
+    kept = folder / "data/projects/animals-margrove"
+    kept.mkdir(parents=True)
+    (kept / "margrove.model").write_bytes((folder / model_of_the_program).read_bytes())
+    projects = {
+        "http": "backend=http\nendpoint={endpoint}",
+        "margrove": "backend=margrove",
+        "both": "backend=ensemble\nsources=animals-http,animals-margrove",
+    }
+    with served(folder, model_of_the_program) as endpoint:
+        (folder / "projects.cfg").write_text(
+            "".join(
+                f"[animals-{key}]\nname=Animals\nlanguage=en\nvocab=animals\n{keys}\n"
+                for key, keys in projects.items()
+            ).format(endpoint=endpoint)
+        )
+        command(folder, "load-vocab", "animals", "animals.ttl")
+        assert re.search(r"animals-http .* True ", command(folder, "list-projects"))
+        measured = set()
+        for key in projects:
+            answer = command(folder, "suggest", f"animals-{key}", "--limit", "3", *pages)
+            for found, row in zip(read_suggestions(answer), expected, strict=True):
+                assert [name for name, _ in found] == [name for name, _ in row]
+                scores = [score for _, score in row]
+                assert [score for _, score in found] == pytest.approx(scores, abs=1e-4)
+            measured.add(command(folder, "eval", f"animals-{key}", "test.tsv", "-m", "NDCG"))
+    (line,) = measured
+    assert float(line.split()[-1]) > 0.9
 
 
 def test_scores_are_the_probabilities_of_the_saved_model(folder: Path) -> None:

@@ -429,8 +429,12 @@ def test_a_time_limit_before_the_first_pass_raises() -> None:
 
 
 def test_level_weights_are_attributes_from_the_roots_down() -> None:
-    X = np.eye(8, dtype=np.float32).repeat(4, axis=0)
-    y = np.repeat(["a1", "a2", "b1", "b2", "a1", "a2", "b1", "b2"], 4)
+    # Distinct rows of one length with two entries, enough of them for centroids.
+    i, j = np.triu_indices(46, k=1)
+    X = np.zeros((len(i), 46), dtype=np.float32)
+    X[np.arange(len(i)), i] = X[np.arange(len(i)), j] = 1
+    assert len(X) >= 1000
+    y = np.array(["a1", "a2", "b1", "b2"])[i % 4]
     tree = {"r": ["a", "b"], "a": ["a1", "a2"], "b": ["b1", "b2"]}
     joint = LevelSVC(hierarchy=tree).fit(X, y)
     facts = dict(joint.model_.facts)
@@ -443,8 +447,11 @@ def test_level_weights_are_attributes_from_the_roots_down() -> None:
     assert ovr.level_is_joint_ is not None
     assert not ovr.level_is_joint_.any()
     assert joint.stack_weights_.shape == (1,)  # of the centroids, as rows have one length
-    alone = LevelSVC(hierarchy=tree, stack="none").fit(X, y)
-    assert alone.stack_weights_.size == 0
+    for alone in (
+        LevelSVC(hierarchy=tree, stack="none").fit(X, y),
+        LevelSVC(hierarchy=tree).fit(X[:900], y[:900]),
+    ):  # too few rows
+        assert alone.stack_weights_.size == 0
     with pytest.raises(NotFittedError):
         _ = LevelSVC().level_weights_
 

@@ -70,5 +70,54 @@ TEST(ForeignForms, texts_that_are_no_rows_are_named) {
   EXPECT_EQ(parse_text("__label__a\ttext\n", "f", {}).documents.size(), 1U);
 }
 
+/// A line of CoNLL-U.
+std::string word(std::string_view id, std::string_view form, std::string_view head) {
+  return concat(id, "\t", form, "\t_\tX\t_\t_\t", head, "\tdep\t_\t_\n");
+}
+const std::string kSentence = word("1", "Dogs", "2") + word("2", "bark", "0");
+
+TEST(ForeignForms, sentences_in_conllu_are_no_texts) {
+  EXPECT_EQ(of_rows("# sent_id = 1\n# text = Dogs bark\n" + kSentence + "\n"),
+            "f:3:1: the file looks like CoNLL-U, but must be svmlight, labelled text, CSV or JSON "
+            "lines; train on sentences and their trees with method structured (--method structured "
+            "--model dependency)");
+  for (const std::string& text :
+       {kSentence, word("1-2", "it's", "_") + kSentence, word("1", "Hm", "0"),
+        word("1", "Dogs", "_") + word("1.1", "do", "_") + word("2", "bark", "_")}) {
+    EXPECT_THAT(of_rows(text), HasSubstr("looks like CoNLL-U"));
+  }
+}
+
+TEST(ForeignForms, texts_with_tabs_and_numbers_are_texts) {
+  const std::string cells = "\ta\tb\tc\td\te\tf\tg\th\ti\n";  // no heads
+  for (const std::string& text :
+       {"1" + cells + "2" + cells, word("2", "a", "0") + word("1", "b", "0"),
+        word("1", "a", "0") + word("1", "b", "0"), kSentence + "3\tsome text\n",
+        std::string("1\tone text\n2\ttwo texts\n\n1\tone text\n"),
+        std::string("a\tDET\ndog\tNOUN\n\na\tDET\ncat\tNOUN\n")}) {
+    EXPECT_GT(parse_text(text, "f", {}).documents.size(), 1U) << text;
+  }
+}
+
+TEST(ForeignForms, hints_tell_sentences_from_rows) {
+  const auto hint = detail::hint_for_sentences;
+  EXPECT_EQ(hint(kSentence),
+            "; the file looks like CoNLL-U: train on sentences and their trees with method "
+            "structured (--method structured --model dependency)");
+  const std::string tokens =
+      "; the file looks like sentences with a token and its tag on each line: train on them with "
+      "method structured (--method structured)";
+  for (const std::string_view text :
+       {"a DET\ndog NOUN\n\na DET\n", "a\tDET\n\ncat\tNOUN\n", "\na X B\r\n\r\nb Y O\r\n",
+        "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\n\nPeter NNP B-NP B-PER\n", ". : O\n\n: : O\n"}) {
+    EXPECT_EQ(hint(text), tokens) << text;
+  }
+  for (const std::string_view text :
+       {"", "a DET\ndog NOUN\n", "a 1:1\n\nb 2:1\n", "a one text\n\nb text\n", "a\n\nb\n",
+        "a\tone text\n\nb\ttwo texts\n", "a\t\n\nb\tx\n", "title,price\n\napple,1\n"}) {
+    EXPECT_EQ(hint(text), "") << text;
+  }
+}
+
 }  // namespace
 }  // namespace margrove

@@ -262,6 +262,26 @@ TEST(SvmlightReader, takes_no_csv_for_rows_with_labels_alone) {
   EXPECT_EQ(parse_svmlight("x\ny 1:2\n", "f", {.refuse_labels_alone = true}).X.num_rows(), 2U);
 }
 
+TEST(SvmlightReader, names_the_method_for_sentences) {
+  const std::string tokens =
+      "; the file looks like sentences with a token and its tag on each line: train on them with "
+      "method structured (--method structured)";
+  const std::string documents =
+      "; if rows are lines label<TAB>text, train with option text (--text)";
+  EXPECT_EQ(error_of("a DET\ndog NOUN\n\na DET\n"),
+            "f:1:3: feature is 'DET', but must be index:value" + tokens);
+  EXPECT_EQ(error_of(", PUNCT\n\na DET\n"),
+            "f:1:1: label is empty, but must have at least one character" + tokens);
+  EXPECT_EQ(error_of("a\tDET\n\na\tDET\n"),
+            "f:1:3: feature is 'DET', but must be index:value" + tokens + documents);
+  EXPECT_EQ(error_of("# text = Hm\n1\tHm\thm\tINTJ\t_\t_\t0\troot\t_\t_\n\n"),
+            "f:2:3: feature is 'Hm', but must be index:value; the file looks like CoNLL-U: train "
+            "on sentences and their trees with method structured (--method structured --model "
+            "dependency)");
+  EXPECT_EQ(error_of("x 1:1\na DET\n\na DET\n"),
+            "f:2:3: feature is 'DET', but must be index:value" + kOtherFormats);
+}
+
 TEST(SvmlightReader, errors_name_the_line_also_after_the_first_block) {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += "1 1:0.5 2:0.25\n";
