@@ -85,6 +85,12 @@ test-busy: tests ## make test beside LOOPS (8) busy loops: no test may depend on
 	for _ in $$(seq $(LOOPS)); do while :; do :; done & done; \
 	$(MAKE) test
 
+.PHONY: test-annif
+test-annif: python ## tests of the backends of Annif, with Annif in .venv-annif (500 MB)
+	@tools/setup --annif
+	@PYTHONPATH=build/python timeout 600 .venv-annif/bin/python -m pytest -q -p no:cacheprovider -rs \
+	  tests/python/test_annif.py
+
 CHECKS := lint check-asan check-fuzz check-tsan check-coverage check-attack check-docs \
   check-consumer check-wheel
 .PHONY: check
