@@ -96,7 +96,9 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
     `TextFeatures`, `calibration` (0.2 by default), `scale`, `threads` (of suggestions; training
     has those of `annif train --jobs`), `time_limit_seconds`, `memory_limit`, and `hierarchy`: a
     file, `none`, or by default `vocabulary`, the one that Annif keeps. Texts are compared with the
-    names in it (`match_names`) unless the project says otherwise.
+    names in it (`match_names`) unless the project says otherwise. With `min_confidence` inner
+    subjects are suggested, too: those with at least this probability, which is that of a subject at
+    the inner one or below it, and no narrower one with as much.
     """
 
     name = "margrove"
@@ -105,6 +107,7 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
         "limit": 100,
         "method": "flat-svm",
         "hierarchy": "vocabulary",
+        "min_confidence": None,
     }
 
     _model: Any = None
@@ -129,13 +132,13 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
         self._adopt(model)
 
     def _adopt(self, model: Any) -> None:
-        self._subject_of_class = self._subjects_of(model)
+        self._subject_of_class = self._subjects_of(model.classes_)
         self._model = model
 
-    def _subjects_of(self, model: Any) -> NDArray[np.int64]:
-        """Annif's number of each class, -1 for URIs that the vocabulary lacks or leaves out."""
+    def _subjects_of(self, uris: NDArray[Any]) -> NDArray[np.int64]:
+        """Annif's numbers, -1 for URIs that the vocabulary lacks or leaves out."""
         by_uri = self.project.subjects.by_uri
-        found = [by_uri(str(uri), warnings=False) for uri in model.classes_.tolist()]
+        found = [by_uri(str(uri), warnings=False) for uri in uris.tolist()]
         return np.array([-1 if number is None else number for number in found], dtype=np.int64)
 
     # Training -------------------------------------------------------------------------------------
@@ -176,6 +179,7 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
             raise self._misconfigured(
                 f"method is {method!r}, but must be one of {', '.join(_METHODS)}"
             )
+        self._least_confidence(params)
         options, terms = self._options(method, params)
         hierarchy = self._hierarchy(str(params["hierarchy"]))
         made = _METHODS[method]
@@ -226,6 +230,16 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
         except ValueError as error:
             raise self._misconfigured(f"{key} is {text!r}, but must be {kind}") from error
 
+    def _least_confidence(self, params: Mapping[str, Any]) -> float | None:
+        """min_confidence; None where it is not given, so that no inner subject is suggested."""
+        given = params.get("min_confidence")
+        if given is None or given == "":
+            return None
+        least: float = self._value("min_confidence", given, 0.5)
+        if not 0 <= least <= 1:
+            raise self._misconfigured(f"min_confidence is {given}, but must be in [0, 1]")
+        return least
+
     def _hierarchy(self, given: str) -> Hierarchy | None:
         """The hierarchy with its names in the language of the vocabulary; None without one."""
         if given == "none":
@@ -268,23 +282,63 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
         threads = self._value("threads", params.get("threads", 1), 1)
         self._model.set_params(threads=threads)
         texts = [document.text for document in documents]
-        return self.suggestions(self._model, self._subject_of_class, texts, int(params["limit"]))
+        return self.suggestions(
+            self._model,
+            self._subject_of_class,
+            texts,
+            int(params["limit"]),
+            self._least_confidence(params),
+        )
 
     def suggestions(
-        self, model: Any, subject_of_class: NDArray[np.int64], texts: Sequence[str], limit: int
+        self,
+        model: Any,
+        subject_of_class: NDArray[np.int64],
+        texts: Sequence[str],
+        limit: int,
+        least: float | None = None,
     ) -> Any:
-        """The `limit` most probable subjects of each text, none for one that is blank."""
+        """The `limit` most probable subjects of each text, none for one that is blank. `least` is
+        min_confidence."""
         known = np.flatnonzero(subject_of_class >= 0)
         filled = [row for row, text in enumerate(texts) if text.strip()]
+        read = [texts[row] for row in filled]
         results: list[list[Any]] = [[] for _ in texts]
-        probabilities = model.predict_proba([texts[row] for row in filled]) if filled else ()
-        for row, of_classes in zip(filled, probabilities, strict=True):
+        probabilities = model.predict_proba(read) if filled else ()
+        inner = [{}] * len(read) if least is None else self._inner_subjects(model, read, least)
+        for row, of_classes, of_inner in zip(filled, probabilities, inner, strict=True):
             scores = of_classes[known]
             best = np.argsort(-scores, kind="stable")[:limit]
-            results[row] = [
-                SubjectSuggestion(int(subject_of_class[known[k]]), float(scores[k])) for k in best
-            ]
+            found = {int(subject_of_class[known[k]]): float(scores[k]) for k in best} | of_inner
+            ranked = sorted(found.items(), key=lambda each: -each[1])[:limit]
+            results[row] = [SubjectSuggestion(*each) for each in ranked]
         return SuggestionBatch.from_sequence(results, self.project.subjects)
+
+    def _inner_subjects(
+        self, model: Any, texts: Sequence[str], least: float
+    ) -> list[dict[int, float]]:
+        """Of each text, the inner subjects with at least this probability that have no child with
+        as much."""
+        if not texts or model.hierarchy_ is None:
+            return [{} for _ in texts]
+        nodes = model.nodes_.tolist()
+        place = {node: k for k, node in enumerate(nodes)}
+        has_children = {parent for parent, _ in model.hierarchy_.edges}
+        subject_of_node = self._subjects_of(model.nodes_)
+        lowest = model.predict(texts, stop="inner", min_confidence=least)
+        if not isinstance(lowest, list):  # one for each text
+            lowest = [{node} - {None} for node in lowest.tolist()]
+        found = []
+        for chosen, of_nodes in zip(lowest, model.predict_node_proba(texts), strict=True):
+            numbers = [place[node] for node in chosen if node in has_children]
+            found.append(
+                {
+                    int(subject_of_node[k]): float(of_nodes[k])
+                    for k in sorted(numbers)
+                    if subject_of_node[k] >= 0
+                }
+            )
+        return found
 
     def get_hp_optimizer(self, corpus: Any, metric: str) -> "MargroveOptimizer":
         """What `annif hyperopt` runs."""
@@ -312,7 +366,7 @@ class _Objective(hyperopt.HPObjective):
         texts, subjects = args["test"]
         batch = EvaluationBatch(backend.project.subjects)
         suggested = backend.suggestions(
-            estimator, backend._subjects_of(estimator), texts, int(backend.params["limit"])
+            estimator, backend._subjects_of(estimator.classes_), texts, int(backend.params["limit"])
         )
         numbers = [[backend.project.subjects.by_uri(uri) for uri in uris] for uris in subjects]
         batch.evaluate_many(suggested, numbers)

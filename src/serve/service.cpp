@@ -109,14 +109,33 @@ void require_texts(const ServedModel& model) {
           ", but /model/suggest has texts only; POST /predict takes all rows");
 }
 
-/// The labels with their probabilities. Methods may rank labels by other numbers.
-std::vector<std::pair<double, LabelId>> most_probable_first(const Answer& answer) {
-  std::vector<std::pair<double, LabelId>> ranked;
+/// A label and its probability.
+using Suggestion = std::pair<double, LabelId>;
+
+std::vector<Suggestion> suggestions_of(const Answer& answer) {
+  std::vector<Suggestion> suggestions;
   for (std::size_t k = 0; k < answer.labels.size(); ++k) {
-    if (answer.numbers[k] > 0) ranked.emplace_back(answer.numbers[k], answer.labels[k]);
+    if (answer.numbers[k] > 0) suggestions.emplace_back(answer.numbers[k], answer.labels[k]);
   }
-  std::ranges::stable_sort(ranked, std::greater<>(), &std::pair<double, LabelId>::first);
-  return ranked;
+  return suggestions;
+}
+
+/// The inner nodes of `lowest` join the suggestions. One that is a label, too, is there with the
+/// higher probability, that of a label at the node or below it.
+void add_inner_nodes(const LabelGraph& hierarchy, const Answer& lowest,
+                     std::vector<Suggestion>& suggestions) {
+  for (const Suggestion& inner : suggestions_of(lowest)) {
+    if (hierarchy.is_leaf(inner.second)) continue;
+    std::erase_if(suggestions, [&](const Suggestion& s) { return s.second == inner.second; });
+    suggestions.push_back(inner);
+  }
+}
+
+/// Methods may rank labels by other numbers.
+void most_probable_first(std::vector<Suggestion>& suggestions, int limit) {
+  std::ranges::stable_sort(suggestions, std::greater<>(), &Suggestion::first);
+  const auto most = static_cast<std::size_t>(limit);
+  if (suggestions.size() > most) suggestions.resize(most);
 }
 
 /// For the places of a body's rows, of which there are no more than commas and one.
@@ -258,11 +277,19 @@ Response Service::suggest(const Request& request, Deadline) const {
   form.text.reset();
   share.resize(row.capacity());
   const std::string_view rows[] = {row};
-  const HeldAnswers held = held_answers(*model, answered, rows, "row", 1, memory_);
+  std::vector<Suggestion> suggestions =
+      suggestions_of(held_answers(*model, answered, rows, "row", 1, memory_).answers.at(0));
+  if (options.min_confidence >= 0) {
+    answered.top = 0;
+    answered.min_confidence = options.min_confidence;
+    const HeldAnswers lowest = held_answers(*model, answered, rows, "row", 1, memory_);
+    add_inner_nodes(model->parts().hierarchy, lowest.answers.at(0), suggestions);
+  }
+  most_probable_first(suggestions, options.limit);
   AnswerText text(memory_, max_answer_bytes_);
   text.append(R"({"results":[)");
   std::string_view separator;
-  for (const auto& [probability, label] : most_probable_first(held.answers.at(0))) {
+  for (const auto& [probability, label] : suggestions) {
     text.append(separator);
     text.append(to_text(suggestion_json(model->parts(), label, probability)));
     separator = ",";

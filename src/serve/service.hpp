@@ -73,10 +73,14 @@ struct ModelChoice {
 /// Options of /model/suggest, which are called as those of Annif.
 struct SuggestOptions {
   int limit = 10;
+  double min_confidence = -1;  // not given
   static auto fields() {
     return std::tuple{
         field("limit", &SuggestOptions::limit, at_least(1),
               "give so many labels, the best ones, most probable first"),
+        field("min_confidence", &SuggestOptions::min_confidence, between(0, 1),
+              "give inner nodes, too: those with at least this probability, which is that of a "
+              "label at the node or below it, and no child with as much"),
     };
   }
 };

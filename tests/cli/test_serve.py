@@ -565,6 +565,25 @@ class Suggestions(ServeTest):
         self.assertEqual(many, self.suggest(text="word3", project="many", limit=12)[:10])
         self.assertEqual((len(many), many[0]["uri"]), (10, "label3"))
 
+    def test_inner_nodes_are_suggested_where_labels_below_them_are_unsure(self) -> None:
+        animals = "http://example.org/animals"
+        row = "kissa vai koira"
+        plain = self.suggest(text=row)
+        asked = {"row": row, "model": "subjects", "probabilities": True, "min_confidence": 0.7}
+        (lowest,) = self.server.ask("POST", "/predict", asked)[1]["predictions"]
+        self.assertEqual(lowest["labels"], [animals])
+        found = self.suggest(text=row, min_confidence=0.7)
+        (inner,) = (each for each in found if each["uri"] == animals)
+        self.assertEqual([inner["score"]], lowest["probabilities"])
+        self.assertEqual(
+            [each for each in found if each["uri"] != animals],
+            [each for each in plain if each["uri"] != animals],
+        )
+        self.assertEqual(self.suggest(text=row, min_confidence=0.7, limit=1), found[:1])
+        # No node has so much, or a leaf has as much.
+        self.assertEqual(self.suggest(text=row, min_confidence=1), plain)
+        self.assertEqual(self.suggest(text="puu", min_confidence=0.01), self.suggest(text="puu"))
+
     def test_wrong_forms_are_refused(self) -> None:
         message = "body: it has no field 'text', but must have one"
         for form in ("", "limit=3", "Text=a", "=a"):
@@ -572,6 +591,7 @@ class Suggestions(ServeTest):
         for form, query, part in (
             ("text=a&limit=0", "", "limit is 0"),
             ("text=a&limit=ten", "", "limit is 'ten'"),
+            ("text=a&min_confidence=2", "", "min_confidence is 2"),
             ("text=a&limit=3", "?limit=3", "option limit is given twice"),
             ("text=a&text=a", "", "field 'text' is given twice"),
             ("text=a", "?top=3", "top"),

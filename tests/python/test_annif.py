@@ -258,6 +258,31 @@ def test_scores_are_the_probabilities_of_the_saved_model(folder: Path) -> None:
         assert [score for _, score in row] == pytest.approx(of_classes[best].tolist())
 
 
+def test_inner_subjects_are_suggested_where_narrower_ones_are_unsure(
+    folder: Path, model_of_the_program: str
+) -> None:
+    texts = ["bark cave", "hoot", "talon feather net", "the"]
+    model = margrove.load(folder / model_of_the_program)
+    nodes = model.nodes_.tolist()
+    probabilities = model.predict_node_proba(texts)
+    parents = {uri(parent) for parent, _ in EDGES}
+    made = project(folder)
+    plain = made.backend.suggestions
+    known = made.backend._subjects_of(model.classes_)
+    seen = set()
+    for least in (0.05, 0.3, 0.6):
+        lowest = model.predict(texts, stop="inner", min_confidence=least)
+        batch = plain(model, known, texts, 20, least)
+        for row, of_text, of_nodes in zip(batch, lowest, probabilities, strict=True):
+            found = {made.subjects[each.subject_id].uri: each.score for each in row}
+            inner = {node: of_nodes[nodes.index(node)] for node in of_text if node in parents}
+            assert inner.items() <= found.items()
+            assert list(found.values()) == sorted(found.values(), reverse=True)
+            seen |= set(inner)
+    assert {uri("mammal"), uri("bird")} <= seen
+    assert plain(model, known, texts, 3, 0.3)[0] == plain(model, known, texts, 20, 0.3)[0][:3]
+
+
 def test_blank_texts_have_no_subjects(folder: Path) -> None:
     made = project(folder)
     made.train(corpus(made))
@@ -325,6 +350,8 @@ WRONG = [
     ({"loss": "square"}, "loss"),
     ({"stem": "klingon"}, "stem"),
     ({"hierarchy": "missing.ttl"}, "missing.ttl"),
+    ({"min_confidence": "high"}, "min_confidence is 'high', but must be a number"),
+    ({"min_confidence": 1.5}, "min_confidence is 1.5, but must be in [0, 1]"),
 ]
 
 
