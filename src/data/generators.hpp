@@ -9,6 +9,18 @@
 
 namespace margrove {
 
+/// The options of all kinds of generated data.
+template <class Options>
+auto generated_row_fields() {
+  return std::tuple{
+      field("num_rows", &Options::num_rows, at_least(1), "number of rows"),
+      field("first_row", &Options::first_row, at_least(0),
+            "number of the first row; test rows may follow the training rows"),
+      field("num_features", &Options::num_features, at_least(1), "number of columns"),
+      field("seed", &Options::seed, at_least(0), "seed of the random numbers"),
+  };
+}
+
 struct GeneratorOptions {
   std::int64_t num_rows = 8000;
   /// Rows before these are skipped: the same seed with another first_row gives further rows of the
@@ -20,15 +32,12 @@ struct GeneratorOptions {
   int depth = 0;
   std::uint64_t seed = 0;
   static auto fields() {
-    return std::tuple{
-        field("num_rows", &GeneratorOptions::num_rows, at_least(1), "number of rows"),
-        field("first_row", &GeneratorOptions::first_row, at_least(0),
-              "number of the first row; test rows may follow the training rows"),
-        field("num_features", &GeneratorOptions::num_features, at_least(1), "number of columns"),
-        field("depth", &GeneratorOptions::depth, between(0, 20),
-              "splits above the deepest leaf; 0: 3 for balanced, 10 for unbalanced data"),
-        field("seed", &GeneratorOptions::seed, at_least(0), "seed of the random numbers"),
-    };
+    return std::tuple_cat(
+        generated_row_fields<GeneratorOptions>(),
+        std::tuple{
+            field("depth", &GeneratorOptions::depth, between(0, 20),
+                  "splits above the deepest leaf; 0: 3 for balanced, 10 for unbalanced data"),
+        });
   }
 };
 

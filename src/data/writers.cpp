@@ -5,6 +5,7 @@
 #include "base/atomic_file.hpp"
 #include "base/number_text.hpp"
 #include "data/prediction_lines.hpp"
+#include "data/svmlight_lines.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -49,6 +50,18 @@ void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels
   }
 }
 
+void append_svmlight_row(std::string& line, std::span<const LabelId> labels,
+                         std::span<const std::string> names, const SparseRow& row) {
+  append_labels(line, labels, names);
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    line += ' ';
+    append_number(line, std::uint64_t{row.columns[k]} + 1);
+    line += ':';
+    append_number(line, row.values[k]);
+  }
+  if (line.empty()) line += ' ';  // an empty line would not be read as a row
+}
+
 void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& labels,
                     const LabelCodec& codec) {
   require(X.num_rows() == labels.num_rows(), path, ": ", X.num_rows(), " rows, but ",
@@ -59,17 +72,12 @@ void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& 
             ", but must not look like a feature");
   }
   write_lines(path, X.num_rows(), [&](std::string& line, std::size_t i) {
-    append_labels(line, labels[i], codec.names());
     const SparseRow row = X.row(i);
     for (std::size_t k = 0; k < row.size(); ++k) {
       require(std::isfinite(row.values[k]), path, ": value[", i, ", ", row.columns[k],
               "] is not a finite number");
-      line += ' ';
-      append_number(line, std::uint64_t{row.columns[k]} + 1);
-      line += ':';
-      append_number(line, row.values[k]);
     }
-    if (line.empty()) line += ' ';  // an empty line would not be read as a row
+    append_svmlight_row(line, labels[i], codec.names(), row);
   });
 }
 

@@ -6,6 +6,7 @@ tests/golden/help and docs/options.md instead of comparing.
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import collections
 import json
 import math
 import os
@@ -503,6 +504,43 @@ class EndToEnd(CliTest):
                 "train", "--method", "nhsvm", "--hierarchy", "first-tree", "--quiet", "first", "m"
             )
 
+    def test_generated_texts_are_the_same_every_time_and_can_be_continued(self) -> None:
+        size = ["--num-features", "5000", "--seed", "3"]
+        for name in ("first", "second"):
+            self.run_program("generate", "zipf", "--num-rows", "2000", *size, "--hierarchy",
+                             f"{name}-tree", name)  # fmt: skip
+        self.assertEqual(self.read("first"), self.read("second"))
+        self.assertEqual(self.read("first-tree"), self.read("second-tree"))
+        self.run_program(
+            "generate", "zipf", "--num-rows", "700", "--first-row", "1500", *size, "rest"
+        )
+        lines = self.read("first").splitlines()
+        rest = self.read("rest").splitlines()
+        self.assertEqual(lines[1500:], rest[:500])
+        self.assertRegex(lines[0], rb"^\d+( \d+:\d+)+$")
+        test = rest[500:]
+        self.write("test", b"\n".join([*test, b""]).decode())
+        most_frequent = collections.Counter(line.split()[0] for line in test).most_common(1)[0][1]
+        for method in ("top-down-svm", "flat-svm"):
+            with self.subTest(method=method):
+                self.run_program(
+                    "train", "--method", method, "--hierarchy", "first-tree", "--tfidf", "--quiet",
+                    "first", "m",
+                )  # fmt: skip
+                result = json.loads(self.run_program("evaluate", "m", "test", "--json")[0])
+                self.assertGreater(result["accuracy"], most_frequent / 200 + 0.2)
+                self.assertLess(result["accuracy"], 0.95)
+
+    def test_generated_texts_of_a_dag_have_several_labels(self) -> None:
+        self.run_program(
+            "generate", "zipf", "--num-rows", "200", "--num-labels", "30", "--branching", "3",
+            "--mean-parents", "2", "--mean-labels", "3", "--hierarchy", "dag", "rows",
+        )  # fmt: skip
+        self.assertIn("graph", self.run_program("hierarchy", "dag")[0])
+        labels = [line.split()[0].split(b",") for line in self.read("rows").splitlines()]
+        self.assertGreater(max(map(len, labels)), 4)
+        self.assertTrue(all(len(set(of_row)) == len(of_row) for of_row in labels))
+
     def test_compare_counts_wins_and_gives_both_tests(self) -> None:
         labels = [line.split()[0] for line in self.read("test").decode().splitlines()]
         self.write("right", "".join(f"{label}\n" for label in labels))
@@ -738,6 +776,14 @@ class ExitCodes(CliTest):
             ("silver", ["hierarchy", "tree", "--alpha", "silver"]),
             ("lopsided", ["generate", "lopsided", "rows"]),
             ("option num-rows is 0", ["generate", "balanced", "--num-rows", "0", "rows"]),
+            ("option num-labels is 1, but must be >= 2",
+             ["generate", "zipf", "--num-labels", "1", "rows"]),
+            ("option mean-nonzeros is 60, but must be at most a quarter of num-features, 5\n",
+             ["generate", "zipf", "--num-features", "20", "rows"]),
+            ("option depth is given, but is not an option of kind zipf\n",
+             ["generate", "zipf", "--depth", "2", "rows"]),
+            ("option topic-share is given, but is not an option of kind unbalanced\n",
+             ["generate", "unbalanced", "--topic-share", "0.5", "rows"]),
         ]:  # fmt: skip
             with self.subTest(arguments=arguments):
                 _, err = self.run_program(*arguments, code=2)

@@ -716,10 +716,27 @@ class Interruption(CliTest):
                 self.assertEqual(self.read("new"), b"old\n")
                 os.remove(self.path("new"))
 
-    def assert_interrupted(self, running: "subprocess.Popen[str]", files: list[str]) -> None:
+    def test_while_texts_are_generated_leaves_nothing(self) -> None:
+        before = sorted(os.listdir(self.directory.name))
+        for sent in self.SIGNALS:
+            with self.subTest(signal=sent.name):
+                self.write("new", "old\n")
+                running = self.start("generate", "zipf", "--num-rows", "100000000", "new")
+                time.sleep(0.5)
+                running.send_signal(sent)
+                self.assert_interrupted(running, sorted([*before, "new"]), "interrupted\n")
+                self.assertEqual(self.read("new"), b"old\n")
+                os.remove(self.path("new"))
+
+    def assert_interrupted(
+        self,
+        running: "subprocess.Popen[str]",
+        files: list[str],
+        message: str = "interrupted; nothing was written",
+    ) -> None:
         _, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 130, err)
-        self.assertIn("interrupted; nothing was written", err)
+        self.assertIn(message, err)
         self.assertEqual(sorted(os.listdir(self.directory.name)), files)
 
 
