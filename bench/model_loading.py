@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The time and memory of loading a large model, and the same model compressed.
+"""The time and memory of loading a large model, of compressing it, and of loading the result.
 
 usage: bench/model_loading.py PROGRAM [--labels 1500] [--features 50000]
 
 Trains flat-lr on random rows, so that its weights are labels x features float32 numbers, mostly
-zero after two passes, and predicts twenty rows. Prints, for the model and for its compression, the
-bytes of the file, the CPU seconds and the peak resident memory of `margrove predict`, which also
-holds the program itself. Needs Linux.
+zero after two passes, compresses the model, and predicts twenty rows. Prints, for the model and for
+its compression, the bytes of the file, the CPU seconds and the peak resident memory of `margrove
+predict`, then those of `margrove compress`. The memory also holds the program itself. Needs Linux.
 """
 
 import argparse
@@ -43,17 +43,21 @@ def main() -> None:
         (folder / "rows").write_text("".join(lines), encoding="utf-8")
         (folder / "few").write_text("".join(lines[:20]), encoding="utf-8")
         train = ["--method", "flat-lr", "--C", "10", "--max-passes", "2", "--scale", "none"]
-        for command in (
-            ["train", *train, "--quiet", "rows", "whole"],
-            ["compress", "--quiet", "--keep", "1", "--output", "compressed", "whole"],
-        ):
-            subprocess.run([program, *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        trained = [program, "train", *train, "--quiet", "rows", "whole"]
+        subprocess.run(trained, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        compress = (program, "compress", "--quiet", "--output", "compressed", "whole")
+        compressions = {
+            arguments: measured(*compress, *arguments.split(), folder=folder)
+            for arguments in ("few", "--keep 0.1", "--keep 1")
+        }
         print("model       file MB  CPU s  peak MB")
         for model in ("whole", "compressed"):
             predict = ("predict", "--quiet", "--threads", "1", model, "few")
             seconds, peak = measured(program, *predict, folder=folder)
             size = (folder / model).stat().st_size / 1e6
             print(f"{model:10} {size:8.1f} {seconds:6.2f} {peak:8.1f}")
+        for arguments, (seconds, peak) in compressions.items():
+            print(f"compress {arguments:10} {seconds:6.2f} {peak:8.1f}")
 
 
 if __name__ == "__main__":

@@ -407,8 +407,7 @@ ModelParts from_bytes(const nb::bytes& bytes) {
 
 ModelParts compressed_model(const ModelParts& model, double keep, const std::string& precision) {
   const nb::gil_scoped_release release;
-  const std::string bytes = serialize_model(model);
-  ModelParts copy = parse_model(std::as_bytes(std::span(bytes)), "model in memory");
+  ModelParts copy = model;
   compress(copy, {keep, parse_enum<WeightPrecision>("precision", precision)});
   return copy;
 }

@@ -162,9 +162,7 @@ std::string Model::report_page(const Examples& labelled, const std::string& titl
 }
 
 Model Model::compressed(double keep, WeightPrecision precision) const {
-  const std::string bytes = serialize_model(*parts_);
-  auto copy =
-      std::make_unique<ModelParts>(parse_model(std::as_bytes(std::span(bytes)), "model in memory"));
+  auto copy = std::make_unique<ModelParts>(*parts_);
   compress(*copy, {keep, precision});
   return Model(std::move(copy));
 }

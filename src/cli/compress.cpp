@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -29,7 +32,7 @@ struct Measured {
   double metric = 0;
   LabelSets answers;
   std::vector<double> f1;  // of each row's answer
-  std::size_t bytes = 0;
+  std::uint64_t bytes = 0;
 };
 
 /// Of each row. The metrics of label_ratios() are in a fixed order.
@@ -124,6 +127,14 @@ class Compress final : public Command {
     return {.keep = keep > 0 ? keep : 1, .precision = options_.precision};
   }
 
+  /// `rows` have been predicted by the model.
+  Measured measured(const ModelParts& model, const EvaluatedRows& rows, std::uint64_t bytes,
+                    Executor& executor) const {
+    const EvaluationOptions options{.metrics = {{options_.metric}}};
+    const double value = evaluate_rows(model, rows, options, executor).metrics.front().value;
+    return {value, rows.predicted, f1_of_rows(rows), bytes};
+  }
+
   /// Prints what the shares lose, and returns the one to keep.
   double measured_share(const ModelParts& model, CommandControl& control) {
     Executor executor(arguments_.threads);
@@ -133,14 +144,13 @@ class Compress final : public Command {
     // Models differ only in what they predict.
     Examples raw = arguments_.read(model, control, /*needs_labels=*/true);
     leave_out_unlabelled(model, raw);
-    EvaluatedRows rows = evaluated_rows(model, raw, nullptr, nullptr, executor);
+    // The weights that the rows need are in memory until this model is gone.
+    std::optional<ModelParts> whole = load_model(arguments_.model_path);
+    EvaluatedRows rows = evaluated_rows(*whole, raw, nullptr, nullptr, executor);
     require_known_labels(model, rows);
-    const auto measure = [&](const ModelParts& measured) {
-      const double value =
-          evaluate_rows(measured, rows, {.metrics = {{metric}}}, executor).metrics.front().value;
-      return Measured{value, rows.predicted, f1_of_rows(rows), serialize_model(measured).size()};
-    };
-    const Measured before = measure(model);
+    const Measured before =
+        measured(*whole, rows, std::filesystem::file_size(arguments_.model_path), executor);
+    whole.reset();
     control.end_progress();
     std::cout << fmt::format("{:<8} {:>10} {:>12} {:>10} {:>14}\n", "keep", "MB", metric, "+-",
                              "equal answers");
@@ -156,10 +166,10 @@ class Compress final : public Command {
       double measured, likely;
     };
     const auto loss_of = [&](double keep) {
-      ModelParts smaller = load_model(arguments_.model_path);
+      ModelParts smaller = model;
       compress(smaller, compression_of(keep));
       rows.predicted = smaller.rows().predict(rows.X, executor);
-      const Measured line = measure(smaller);
+      const Measured line = measured(smaller, rows, model_file_size(smaller), executor);
       const Change change = change_between(before, line);
       print(fmt::format("{}", keep), line, change);
       const double gained = line.metric - before.metric;

@@ -158,6 +158,15 @@ std::size_t sparse_bytes(std::size_t num_features, std::int64_t num_nonzeros) {
   return num_features * sizeof(std::int64_t) +
          static_cast<std::size_t>(num_nonzeros) * (sizeof(FeatureId) + sizeof(float));
 }
+
+std::size_t dense_bytes(std::size_t num_features, std::size_t num_nodes) {
+  return num_features * num_nodes * sizeof(float);
+}
+
+bool dense_is_smaller(std::size_t num_features, std::size_t num_nodes, std::int64_t num_nonzeros) {
+  return dense_bytes(num_features, num_nodes) <= sparse_bytes(num_features, num_nonzeros);
+}
+
 }  // namespace
 
 WeightMatrix WeightMatrix::dense(std::uint32_t num_features, std::uint32_t num_nodes) {
@@ -195,14 +204,18 @@ WeightMatrix WeightMatrix::stored(std::shared_ptr<const StoredWeights> weights) 
 }
 
 std::size_t WeightMatrix::num_bytes() const {
-  return is_dense_ ? static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float)
+  return is_dense_ ? dense_bytes(num_features_, num_nodes_)
                    : sparse_bytes(num_features_, num_nonzeros());
 }
 
 std::int64_t WeightMatrix::num_nonzeros() const {
   if (is_dense_) {
-    const std::span<const float> values = dense_values();
-    return std::ranges::count_if(values, [](float value) { return value != 0.0F; });
+    std::int64_t count = 0;
+    WeightPass pass(*this);
+    for (FeatureId j = 0; j < num_features_; ++j) {
+      pass.for_each_of(j, [&](std::uint32_t, float value) { count += value != 0.0F ? 1 : 0; });
+    }
+    return count;
   }
   return stored_ ? static_cast<std::int64_t>(stored_->num_values()) : sparse_.num_nonzeros();
 }
@@ -260,37 +273,52 @@ WeightMatrix WeightMatrix::compacted() && {
 
 bool WeightMatrix::is_compact() const {
   if (stored_) return true;  // as it was when the model was made
-  const std::size_t dense_bytes =
-      static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float);
-  return is_dense_ == (dense_bytes <= sparse_bytes(num_features_, num_nonzeros()));
+  return is_dense_ == dense_is_smaller(num_features_, num_nodes_, num_nonzeros());
 }
 
 WeightMatrix WeightMatrix::in_other_storage() const {
-  if (!is_dense_) {
-    WeightMatrix W = dense(num_features_, num_nodes_);
-    for (FeatureId j = 0; j < num_features_; ++j) {
-      const SparseRow row = sparse_.row(j);
-      for (std::size_t m = 0; m < row.size(); ++m) {
-        W.dense_[static_cast<std::size_t>(j) * num_nodes_ + row.columns[m]] = row.values[m];
-      }
-    }
-    return W;
-  }
-  CsrMatrix by_feature(num_nodes_);
-  std::vector<FeatureId> nodes;
+  WeightRows rows(num_features_, num_nodes_, num_nonzeros());
+  std::vector<std::uint32_t> nodes;
   std::vector<float> values;
   for (FeatureId j = 0; j < num_features_; ++j) {
     nodes.clear();
     values.clear();
-    for (std::uint32_t n = 0; n < num_nodes_; ++n) {
-      const float w = dense_[static_cast<std::size_t>(j) * num_nodes_ + n];
-      if (w == 0.0F) continue;
-      nodes.push_back(n);
-      values.push_back(w);
-    }
-    by_feature.append_row(nodes, values);
+    for_each_of(j, [&](std::uint32_t node, float value) {
+      if (value == 0.0F) return;
+      nodes.push_back(node);
+      values.push_back(value);
+    });
+    rows.append(nodes, values);
   }
-  return sparse(std::move(by_feature));
+  return std::move(rows).take();
+}
+
+WeightRows::WeightRows(std::uint32_t num_features, std::uint32_t num_nodes,
+                       std::int64_t num_nonzeros)
+    : is_dense_(dense_is_smaller(num_features, num_nodes, num_nonzeros)) {
+  if (is_dense_) {
+    dense_ = WeightMatrix::dense(num_features, num_nodes);
+    return;
+  }
+  // Without room for all rows, their arrays would take up to three times the memory as they grow.
+  std::vector<std::int64_t> row_pointers{0};
+  std::vector<FeatureId> nodes;
+  std::vector<float> values;
+  row_pointers.reserve(std::size_t{num_features} + 1);
+  nodes.reserve(static_cast<std::size_t>(num_nonzeros));
+  values.reserve(static_cast<std::size_t>(num_nonzeros));
+  sparse_ = CsrMatrix(num_nodes, std::move(row_pointers), std::move(nodes), std::move(values));
+}
+
+void WeightRows::append(std::span<const std::uint32_t> nodes, std::span<const float> values) {
+  if (!is_dense_) return sparse_.append_row(nodes, values);
+  float* const row =
+      dense_.dense_values().data() + static_cast<std::size_t>(next_++) * dense_.num_nodes();
+  for (std::size_t k = 0; k < nodes.size(); ++k) row[nodes[k]] = values[k];
+}
+
+WeightMatrix WeightRows::take() && {
+  return is_dense_ ? std::move(dense_) : WeightMatrix::sparse(std::move(sparse_));
 }
 
 void WeightSums::append_to(CsrMatrix& by_feature) {

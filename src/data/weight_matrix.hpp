@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,7 @@ class WeightMatrix {
   std::uint32_t num_features() const { return num_features_; }
   std::uint32_t num_nodes() const { return num_nodes_; }
   std::size_t num_bytes() const;
-  std::int64_t num_nonzeros() const;
+  std::int64_t num_nonzeros() const;  // dense stored weights are read for it and not kept
   float at(FeatureId feature, std::uint32_t node) const;
   /// Calls visit(node, weight) in the order of the nodes: for all nodes if the storage is dense,
   /// otherwise for those with a weight. Features >= num_features() have none.
@@ -70,6 +71,7 @@ class WeightMatrix {
   }
 
  private:
+  friend class WeightPass;
   void add_scores(const SparseRow& x, std::span<float> scores) const;
   bool is_compact() const;
   WeightMatrix in_other_storage() const;
@@ -80,6 +82,48 @@ class WeightMatrix {
   std::vector<float> dense_;
   CsrMatrix sparse_;
   std::shared_ptr<const StoredWeights> stored_;
+};
+
+/// Reads the weights of all features in ascending order. Those that lie in a file and have not been
+/// read are read in blocks and not kept. Throws as WeightMatrix.
+class WeightPass {
+ public:
+  /// `weights` must outlive the pass.
+  explicit WeightPass(const WeightMatrix& weights) : weights_(weights) {
+    if (weights.stored_) stored_.emplace(weights.stored_);
+  }
+  /// WeightMatrix::for_each_of().
+  template <class Visit>
+  void for_each_of(FeatureId feature, const Visit& visit) {
+    if (!stored_) return weights_.for_each_of(feature, visit);
+    if (feature >= weights_.num_features()) return;
+    const SparseRow row = stored_->row(feature);
+    if (weights_.is_dense()) {
+      for (std::uint32_t n = 0; n < weights_.num_nodes(); ++n) visit(n, row.values[n]);
+    } else {
+      for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
+    }
+  }
+
+ private:
+  const WeightMatrix& weights_;
+  std::optional<StoredWeights::Pass> stored_;
+};
+
+/// Makes a matrix of rows in the storage that is smaller for so many weights other than zero.
+class WeightRows {
+ public:
+  WeightRows(std::uint32_t num_features, std::uint32_t num_nodes, std::int64_t num_nonzeros);
+  /// The weights of the next feature. The nodes are ascending.
+  void append(std::span<const std::uint32_t> nodes, std::span<const float> values);
+  /// After the rows of all features.
+  WeightMatrix take() &&;
+
+ private:
+  bool is_dense_;
+  WeightMatrix dense_;
+  FeatureId next_ = 0;  // row of dense_
+  CsrMatrix sparse_;
 };
 
 /// The weights of a feature as sums, of which most are zero.

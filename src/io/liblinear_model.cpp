@@ -100,9 +100,13 @@ void export_liblinear(const ModelParts& model, const std::string& path) {
   AtomicFile file(path);
   file.write(head);
   std::string line;
+  WeightPass pass(parts.weights);
+  std::vector<float> of_nodes(parts.weights.num_nodes());
+  const auto weight = [&](std::size_t c) { return of_nodes[parts.candidates[c]]; };
   for (FeatureId j = 0; j < parts.weights.num_features(); ++j) {
     line.clear();
-    const auto weight = [&](std::size_t c) { return parts.weights.at(j, parts.candidates[c]); };
+    std::ranges::fill(of_nodes, 0.0F);
+    pass.for_each_of(j, [&](NodeId n, float w) { of_nodes[n] = w; });
     for (std::size_t c = 0; c < (difference ? 1 : num_classes); ++c) {
       append_number(line, difference ? weight(0) - weight(1) : weight(c));
       line += ' ';

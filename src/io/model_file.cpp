@@ -216,6 +216,10 @@ std::string serialize_model(const ModelParts& model) {
   return serialize_safetensors(to_tensors(model));
 }
 
+std::uint64_t model_file_size(const ModelParts& model) {
+  return safetensors_size(to_tensors(model));
+}
+
 ModelParts load_model(const std::string& path, ReadWeights weights) {
   TensorMap tensors = read_safetensors(path);
   if (weights == ReadWeights::now) tensors.share_store(nullptr);

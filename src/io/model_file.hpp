@@ -2,6 +2,7 @@
 // Models in files: docs/model_format.md is the specification.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -40,8 +41,10 @@ enum class ReadWeights : unsigned char {
 /// are read later throw ModelFileError then.
 ModelParts load_model(const std::string& path, ReadWeights weights = ReadWeights::as_needed);
 
-/// The bytes of save_model(), and load_model() from memory; `source` stands for the path.
+/// The bytes of save_model(), their number, and load_model() from memory; `source` stands for the
+/// path.
 std::string serialize_model(const ModelParts& model);
+std::uint64_t model_file_size(const ModelParts& model);
 ModelParts parse_model(std::span<const std::byte> bytes, const std::string& source);
 
 }  // namespace margrove

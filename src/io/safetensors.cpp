@@ -369,8 +369,15 @@ void write_safetensors(const TensorMap& tensors, const std::string& path,
 
 std::string serialize_safetensors(const TensorMap& tensors) {
   std::string bytes;
+  bytes.reserve(safetensors_size(tensors));
   emit(tensors, [&](std::string_view piece) { bytes.append(piece); });
   return bytes;
+}
+
+std::uint64_t safetensors_size(const TensorMap& tensors) {
+  std::uint64_t size = 0;
+  emit(tensors, [&](std::string_view piece) { size += piece.size(); });
+  return size;
 }
 
 }  // namespace margrove

@@ -30,7 +30,8 @@ TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source
 void write_safetensors(const TensorMap& tensors, const std::string& path,
                        const std::function<void(const std::string& path)>& check = {},
                        Links links = Links::follow);
-/// The bytes that write_safetensors() writes.
+/// The bytes that write_safetensors() writes, and their number.
 std::string serialize_safetensors(const TensorMap& tensors);
+std::uint64_t safetensors_size(const TensorMap& tensors);
 
 }  // namespace margrove

@@ -269,14 +269,15 @@ Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
 std::vector<Fact> LinearPredictor::facts() const {
   const WeightMatrix& w = parts_.weights;
   const double cells = static_cast<double>(w.num_features()) * w.num_nodes();
+  const std::int64_t nonzeros = w.num_nonzeros();  // may read the file
   std::vector<Fact> facts{
       {"features", concat(num_features())},
       {"bias", concat(parts_.bias)},
       {"nodes", concat(w.num_nodes())},
       {"candidate labels", concat(parts_.candidates.size())},
       {"weights", w.is_dense() ? "dense" : "sparse"},
-      {"nonzero weights", concat(w.num_nonzeros())},
-      {"weight density", concat(cells > 0 ? static_cast<double>(w.num_nonzeros()) / cells : 0.0)},
+      {"nonzero weights", concat(nonzeros)},
+      {"weight density", concat(cells > 0 ? static_cast<double>(nonzeros) / cells : 0.0)},
       {"weight bytes", concat(w.num_bytes())},
   };
   if (!parts_.levels.empty()) {

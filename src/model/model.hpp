@@ -34,9 +34,9 @@ struct ModelParts {
   /// after the first.
   std::optional<std::vector<std::string>> token_keys;
   FitReport report;
-  std::optional<Calibration> calibration;  // of probabilities, if requested
-  std::unique_ptr<Predictor> predictor;
-  std::shared_ptr<const FitState> state;  // of its training, if it was kept; not in the file
+  std::optional<Calibration> calibration;      // of probabilities, if requested
+  std::shared_ptr<const Predictor> predictor;  // of copies the same
+  std::shared_ptr<const FitState> state;       // of its training, if it was kept; not in the file
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;

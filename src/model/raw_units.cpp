@@ -11,13 +11,11 @@ float raw_value(double scaled, double centre, double spread) {
   return std::abs(value) < 1e-6 * (std::abs(centre) + spread) ? 0.0F : static_cast<float>(value);
 }
 
-/// Rows of W, one by one.
 template <class Visit>
-void for_nonzeros(const WeightMatrix& W, FeatureId j, const Visit& visit) {
-  for (NodeId n = 0; n < W.num_nodes(); ++n) {
-    const float w = W.at(j, n);
+void for_nonzeros(WeightPass& pass, FeatureId j, const Visit& visit) {
+  pass.for_each_of(j, [&](NodeId n, float w) {
     if (w != 0) visit(n, static_cast<double>(w));
-  }
+  });
 }
 
 void name_columns_as_given(Explanation& explanation, std::span<const FeatureId> columns) {
@@ -32,6 +30,7 @@ void name_columns_as_given(Explanation& explanation, std::span<const FeatureId> 
 /// Rows of weights for the columns between those that were selected.
 WeightMatrix with_columns_left_out(const WeightMatrix& W, std::span<const FeatureId> columns) {
   CsrMatrix rows(W.num_nodes());
+  WeightPass pass(W);
   std::vector<NodeId> nodes;
   std::vector<float> values;
   std::size_t given = 0;  // rows so far
@@ -39,7 +38,7 @@ WeightMatrix with_columns_left_out(const WeightMatrix& W, std::span<const Featur
     for (; j < columns.size() && given < columns[j]; ++given) rows.append_row({}, {});
     nodes.clear();
     values.clear();
-    for_nonzeros(W, j, [&](NodeId n, double w) {
+    for_nonzeros(pass, j, [&](NodeId n, double w) {
       nodes.push_back(n);
       values.push_back(static_cast<float>(w));
     });
@@ -72,7 +71,10 @@ LinearPredictor::Parts before_scaling(const LinearPredictor::Parts& parts,
   const FeatureId num_features = W.num_features() - (parts.bias > 0 ? 1 : 0);
   raw.bias = parts.bias > 0 ? parts.bias : 1.0;
   std::vector<double> intercept(W.num_nodes(), 0.0);
-  if (parts.bias > 0) for_nonzeros(W, num_features, [&](NodeId n, double w) { intercept[n] = w; });
+  WeightPass pass(W);
+  if (parts.bias > 0) {
+    for_nonzeros(pass, num_features, [&](NodeId n, double w) { intercept[n] = w; });
+  }
   CsrMatrix rows(W.num_nodes());
   std::vector<NodeId> nodes;
   std::vector<float> values;
@@ -84,7 +86,7 @@ LinearPredictor::Parts before_scaling(const LinearPredictor::Parts& parts,
   for (FeatureId j = 0; j < num_features; ++j) {
     const double spread = preprocessing.spread[j];
     if (spread > 0) {  // otherwise left out
-      for_nonzeros(W, j, [&](NodeId n, double w) {
+      for_nonzeros(pass, j, [&](NodeId n, double w) {
         nodes.push_back(n);
         values.push_back(static_cast<float>(w / spread));
         intercept[n] -= w / spread * preprocessing.centre[j] / raw.bias;

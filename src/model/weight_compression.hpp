@@ -28,13 +28,15 @@ struct WeightCompression {
 /// The weights that are kept, rounded to the nearest that the precision can store; never larger
 /// than `weights` in memory. Intercepts are the weights of the last feature, if there are any:
 /// they are all kept, as float32. Rounding weights that are already rounded changes nothing.
-/// Throws InvalidOption if keep is not in (0, 1].
+/// Throws InvalidOption if keep is not in (0, 1]. Needs memory for the result: weights in a file
+/// are read in two passes, or four if some are left out, and not kept.
 WeightMatrix compressed(const WeightMatrix& weights, bool has_intercepts,
                         const WeightCompression& compression);
 
-/// Compresses the weights of a model. Its report loses objective, dual value and gap, which are
-/// those of the weights before. Throws InvalidInput if there are no weights that can be left out,
-/// as in models of kernels and of sentences; InvalidOption as above.
+/// Compresses the weights of a model, not those of its copies. Its report loses objective, dual
+/// value and gap, and the model the state of its training, which are of the weights before. Throws
+/// InvalidInput if there are no weights that can be left out, as in models of kernels and of
+/// sentences; InvalidOption as above.
 void compress(ModelParts& model, const WeightCompression& compression);
 
 /// Weights of this precision as "<name>.packed.counts" (weights per feature), ".packed.gaps" (their

@@ -31,12 +31,14 @@ class Memory final : public ByteStore {
   void read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::memcpy(out.data(), bytes_.data() + offset, out.size());
     num_read_ += out.size();
+    ++num_calls_;
   }
   std::size_t num_read() const { return num_read_; }
+  std::size_t num_calls() const { return num_calls_; }
 
  private:
   std::vector<std::byte> bytes_;
-  mutable std::atomic<std::size_t> num_read_{0};
+  mutable std::atomic<std::size_t> num_read_{0}, num_calls_{0};
 };
 
 struct Stored {
@@ -77,13 +79,13 @@ Stored like(const WeightMatrix& W) {
                 {rows.values().begin(), rows.values().end()});
 }
 
-WeightMatrix random_weights(bool is_dense) {
+WeightMatrix random_weights(bool is_dense, int num_features = 40, FeatureId num_nodes = 70) {
   Random random(4);
-  CsrMatrix rows(70);
-  for (int j = 0; j < 40; ++j) {
+  CsrMatrix rows(num_nodes);
+  for (int j = 0; j < num_features; ++j) {
     std::vector<FeatureId> nodes;
     std::vector<float> values;
-    for (FeatureId n = 0; n < 70; ++n) {
+    for (FeatureId n = 0; n < num_nodes; ++n) {
       if (!is_dense && random.uniform() < 0.8) continue;
       nodes.push_back(n);
       values.push_back(static_cast<float>(random.normal()));
@@ -149,6 +151,73 @@ TEST(StoredWeights, are_read_once_by_many_threads) {
   EXPECT_EQ(stored.memory->num_read(), size * (sizeof(float) + sizeof(FeatureId)));
 }
 
+struct Entry {
+  std::uint32_t node;
+  float weight;
+  bool operator==(const Entry&) const = default;
+};
+
+template <class Rows>
+std::vector<Entry> row_of(Rows& rows, FeatureId feature) {
+  std::vector<Entry> row;
+  rows.for_each_of(feature, [&](std::uint32_t n, float w) { row.push_back({n, w}); });
+  return row;
+}
+
+TEST(StoredWeights, of_a_pass_are_those_in_memory_and_are_not_kept) {
+  for (const bool is_dense : {false, true}) {
+    // Several blocks, and rows that no block of full size holds.
+    for (const auto& [num_features, num_nodes] : {std::pair{700, 2000U}, std::pair{3, 300'000U}}) {
+      const WeightMatrix W = random_weights(is_dense, num_features, num_nodes);
+      const Stored stored = like(W);
+      const auto size = static_cast<std::size_t>(W.is_dense() ? W.dense_values().size()
+                                                              : W.sparse_values().values().size());
+      const std::size_t bytes = size * (is_dense ? 4 : 8);
+      for (const std::size_t times : {1U, 2U}) {
+        WeightPass pass(stored.weights);
+        for (FeatureId j = 0; j < W.num_features(); ++j) ASSERT_EQ(row_of(pass, j), row_of(W, j));
+        EXPECT_EQ(row_of(pass, W.num_features()), std::vector<Entry>{});
+        EXPECT_EQ(stored.memory->num_read(), times * bytes);
+      }
+      EXPECT_EQ(stored.weights.num_nonzeros(), W.num_nonzeros());
+    }
+  }
+}
+
+TEST(StoredWeights, of_a_pass_are_read_in_blocks_and_not_again_if_they_are_in_memory) {
+  const WeightMatrix W = random_weights(false);
+  const Stored stored = like(W);
+  WeightPass pass(stored.weights);
+  for (FeatureId j = 0; j < 40; ++j) row_of(pass, j);
+  EXPECT_EQ(stored.memory->num_calls(), 2U);  // values and nodes
+  stored.weights.at(7, 0);
+  EXPECT_EQ(stored.memory->num_calls(), 4U);
+  WeightPass second(stored.weights);
+  EXPECT_EQ(row_of(second, 7), row_of(W, 7));
+  EXPECT_EQ(stored.memory->num_calls(), 4U);
+  for (FeatureId j = 20; j-- > 0;) EXPECT_EQ(row_of(second, j), row_of(W, j));  // any order
+}
+
+TEST(StoredWeights, are_all_read_in_blocks_around_those_in_memory) {
+  for (const bool is_dense : {false, true}) {
+    const WeightMatrix W = random_weights(is_dense, 700, 1000);
+    const Stored stored = like(W);
+    for (const FeatureId j : {0U, 5U, 6U, 699U}) stored.weights.at(j, 0);
+    const std::size_t calls = stored.memory->num_calls();
+    if (is_dense) {
+      EXPECT_TRUE(std::ranges::equal(stored.weights.dense_values(), W.dense_values()));
+    } else {
+      EXPECT_TRUE(
+          std::ranges::equal(stored.weights.sparse_values().values(), W.sparse_values().values()));
+      EXPECT_TRUE(std::ranges::equal(stored.weights.sparse_values().columns(),
+                                     W.sparse_values().columns()));
+    }
+    EXPECT_LT(stored.memory->num_calls() - calls, 10U);
+    EXPECT_EQ(stored.memory->num_read(),
+              is_dense ? 4 * W.dense_values().size() : 8 * W.sparse_values().values().size());
+  }
+}
+
 TEST(StoredWeights, that_are_wrong_throw_at_the_feature_that_has_them) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const auto message = [](const Stored& stored) {
@@ -156,6 +225,13 @@ TEST(StoredWeights, that_are_wrong_throw_at_the_feature_that_has_them) {
     const std::string first = message_of<ModelFileError>([&] { stored.weights.at(1, 0); });
     EXPECT_EQ(message_of<ModelFileError>([&] { stored.weights.at(1, 1); }),
               first);  // again
+    const WeightMatrix& W = stored.weights;
+    EXPECT_EQ(message_of<ModelFileError>(
+                  [&] { W.is_dense() ? (void)W.dense_values() : (void)W.sparse_values(); }),
+              first);
+    WeightPass pass(W);
+    EXPECT_NO_THROW(row_of(pass, 0));
+    EXPECT_EQ(message_of<ModelFileError>([&] { row_of(pass, 1); }), first);
     return first;
   };
   EXPECT_EQ(message(dense(2, 2, {1, 2, 3, kNan})),

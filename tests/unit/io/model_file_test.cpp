@@ -11,6 +11,7 @@
 #include "files.hpp"
 #include "io/safetensors.hpp"
 #include "model/finite_scores.hpp"
+#include "model/weight_compression.hpp"
 #include "small_models.hpp"
 
 namespace margrove {
@@ -102,6 +103,44 @@ TEST(ModelFile, whose_weights_are_read_as_needed_may_be_replaced_but_not_written
         path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
     EXPECT_EQ(use(has_all), use(model));
     EXPECT_THAT(message_of<ModelFileError>([&] { use(needs_file); }),
+                HasSubstr(is_cut ? "model: was cut at byte "
+                                 : "model: was written to after it was opened; load it again"));
+  }
+}
+
+TEST(ModelFile, compression_keeps_no_weights_and_gives_the_same_bytes_as_in_memory) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model";
+  save_model(small_model(), path);
+  const ModelParts stored = load_model(path), now = load_model(path, ReadWeights::now);
+  for (const double keep : {1.0, 0.5, 0.2}) {
+    for (const WeightPrecision precision :
+         {WeightPrecision::float32, WeightPrecision::bfloat16, WeightPrecision::int8}) {
+      ModelParts small = stored, in_memory = now;
+      compress(small, {keep, precision});
+      compress(in_memory, {keep, precision});
+      const std::string bytes = serialize_model(small);
+      EXPECT_EQ(bytes, serialize_model(in_memory));
+      EXPECT_EQ(model_file_size(small), bytes.size());
+    }
+  }
+  EXPECT_EQ(use(stored), use(small_model()));  // copies are compressed, not the model
+  EXPECT_EQ(model_file_size(stored), std::filesystem::file_size(path));
+}
+
+TEST(ModelFile, compression_of_a_file_that_was_written_to_throws) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model";
+  for (const bool is_cut : {true, false}) {
+    save_model(small_model(), path);
+    ModelParts model = load_model(path);
+    std::string bytes = read_bytes(path);
+    if (is_cut) bytes.resize(100);
+    write_bytes(path, bytes);
+    std::filesystem::last_write_time(
+        path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+    EXPECT_THAT(message_of<ModelFileError>(
+                    [&] { compress(model, {.keep = 0.5, .precision = WeightPrecision::int8}); }),
                 HasSubstr(is_cut ? "model: was cut at byte "
                                  : "model: was written to after it was opened; load it again"));
   }

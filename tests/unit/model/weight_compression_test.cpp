@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/random.hpp"
@@ -82,6 +83,63 @@ TEST(WeightCompression, keeps_the_share_of_random_weights) {
         }
       }
       EXPECT_LE(largest_left_out, smallest_kept);
+    }
+  }
+}
+
+/// The number of weights that are kept, by sorting.
+std::size_t num_kept(std::vector<float> values, double keep) {
+  std::erase(values, 0.0F);
+  const auto wanted =
+      static_cast<std::ptrdiff_t>(std::ceil(keep * static_cast<double>(values.size())));
+  if (wanted == 0) return 0;
+  for (float& value : values) value = std::abs(value);
+  const auto last = values.begin() + wanted - 1;
+  std::nth_element(values.begin(), last, values.end(), std::greater<>());
+  return static_cast<std::size_t>(
+      std::ranges::count_if(values, [&](float value) { return value >= *last; }));
+}
+
+TEST(WeightCompression, keeps_those_that_sorting_would_keep) {
+  const auto of = [](int kind, Random& random) {
+    const double drawn = random.normal();
+    switch (kind) {
+      case 0:
+        return static_cast<float>(drawn);
+      case 1:  // many ties and zeros
+        return static_cast<float>(std::round(2 * drawn));
+      case 2:  // of the same upper half of the bits
+        return 1 + static_cast<float>(random.below(100)) * 1e-5F;
+      case 3:  // of any size
+        return static_cast<float>(std::exp(25 * drawn) * (drawn < 0 ? -1 : 1));
+      default:
+        return 0.0F;
+    }
+  };
+  Random random(11);
+  for (int kind = 0; kind < 5; ++kind) {
+    std::vector<float> values(30 * 40);
+    for (float& value : values) value = of(kind, random);
+    const WeightMatrix W = matrix(30, 40, values);
+    for (const double keep : {1.0, 0.9999, 0.7, 0.35, 0.05, 0.01, 1e-9}) {
+      const WeightMatrix kept = compressed(W, false, {keep, WeightPrecision::float32});
+      EXPECT_EQ(static_cast<std::size_t>(kept.num_nonzeros()), num_kept(values, keep))
+          << kind << ' ' << keep;
+    }
+  }
+}
+
+TEST(WeightCompression, is_in_the_smaller_storage) {
+  for (const double density : {0.02, 0.4, 0.9}) {
+    for (const double keep : {1.0, 0.55, 0.1}) {
+      for (const WeightPrecision precision : kPrecisions) {
+        const WeightMatrix small =
+            compressed(random_weights(60, 300, density, 3), true, {keep, precision});
+        EXPECT_EQ(small.is_dense(), small.compacted().is_dense()) << density << ' ' << keep;
+        TensorMap tensors;
+        save_packed(tensors, "w", small, true, precision);
+        EXPECT_EQ(load_packed(tensors, "w", 300, true).weights.is_dense(), small.is_dense());
+      }
     }
   }
 }
@@ -173,7 +231,10 @@ TEST(WeightCompression, damaged_parts_throw) {
   EXPECT_THAT(message_with<std::int8_t>("values", {1, 2}), HasSubstr("add up to 3"));
   EXPECT_THAT(message_with<float>("values", {1, 2, 3}), HasSubstr("dtype F32, but must have I8"));
   EXPECT_THAT(message_with<float>("steps", {1}), HasSubstr("has 1 entries along axis 0"));
-  EXPECT_NE(message_with<float>("steps", {std::numeric_limits<float>::infinity(), 1}), "");
+  EXPECT_EQ(message_with<float>("steps", {std::numeric_limits<float>::infinity(), 1}),
+            "f: tensor w.packed: weights must be finite numbers");
+  EXPECT_EQ(message_with<float>("intercepts", {1, std::numeric_limits<float>::quiet_NaN(), 0, 0}),
+            "f: tensor w.packed: weights must be finite numbers");
   EXPECT_THAT(message_with<float>("intercepts", {1}), HasSubstr("has 1 entries along axis 0"));
 }
 
