@@ -1,6 +1,7 @@
 #include "serve/request_body.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -193,6 +194,10 @@ void for_pairs(std::string_view text, std::string_view source, std::string_view 
   }
 }
 
+/// Fields of a form that are options.
+constexpr std::array<std::string_view, 4> kFormOptions{"limit", "min_confidence", "model",
+                                                       "project"};
+
 }  // namespace
 
 RequestBody parse_request_body(std::string_view text) { return BodyEvents(text).read(); }
@@ -211,8 +216,8 @@ FormBody parse_form_body(std::string_view form) {
     if (name == "text") {
       require(!body.text, "body: field 'text' is given twice");
       body.text = std::move(value);
-    } else if (name == "limit" || name == "model" || name == "project") {
-      const std::string_view option = name == "limit" ? "limit" : "model";
+    } else if (std::ranges::find(kFormOptions, name) != kFormOptions.end()) {
+      const std::string_view option = name == "project" ? "model" : std::string_view(name);
       const auto is_same = [&](const auto& given) { return given.first == option; };
       require<InvalidOption>(std::none_of(body.options.begin(), body.options.end(), is_same),
                              "body: option ", option, " is given twice");

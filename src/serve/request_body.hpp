@@ -30,7 +30,7 @@ OptionValues parse_query(std::string_view query);
 /// The form that Annif's backend `http` sends.
 struct FormBody {
   std::optional<std::string> text;
-  OptionValues options;  // "limit" and "model", which may be called "project"
+  OptionValues options;  // "limit", "min_confidence" and "model", which may be called "project"
 };
 
 /// Parses `text=a+cat&limit=10`, percent-encoded as a query is. Other fields are decoded and
