@@ -431,6 +431,7 @@ void bind_training(nb::module_& m) {
         "unlabelled"_a = "auto", "other_names"_a = Names{}, "kernel_features"_a = "none",
         "kernel_gamma"_a = 0.0, "kernel_model"_a = nb::none(), "kernel_model_name"_a = "");
 
+  m.def("methods_in_shards", [] { return std::string(kMethodsInShards); });
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("num_shards", &ShardedTraining::num_shards)

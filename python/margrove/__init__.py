@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from margrove._core import ModelFileError, __version__
 
 if TYPE_CHECKING:
+    from margrove._cluster import cluster
     from margrove._probabilities import Calibration
     from margrove._vector_block import with_vectors
     from margrove.automatic import AutoClassifier
@@ -83,6 +84,7 @@ __all__ = [
     "TopDownSVC",
     "WordExplanation",
     "__version__",
+    "cluster",
     "explain",
     "load",
     "load_liblinear",
@@ -95,7 +97,7 @@ _HOMES = {"Hierarchy": "hierarchy", "read_annotations": "hierarchy"}
 _HOMES |= {"Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["AutoClassifier"] = "automatic"
-_HOMES["with_vectors"] = "_vector_block"
+_HOMES |= {"cluster": "_cluster", "with_vectors": "_vector_block"}
 _HOMES["KernelNetwork"] = "kernel_networks"
 _HOMES |= dict.fromkeys(
     (

@@ -12,6 +12,7 @@ from margrove._base import Classifier
 from margrove._labels import classes_of, is_missing
 from margrove._options import option_text
 from margrove._progress import keeping
+from margrove._trainer import require_no_shards
 from margrove._unicode import require_unicode
 from margrove.explanation import SentenceExplanation
 
@@ -85,6 +86,7 @@ class Structured(Classifier):
                 f"unlabelled is {self.unlabelled!r}, which is for rows, but model={self.model!r} "
                 f"takes {output.form}"
             )
+        require_no_shards(f"method {self._method}")
         self._require_labels(y)
         X, y = _listed(X), _listed(y)
         keys = _keys_of(X) if output.name == "chain" else None

@@ -18,3 +18,12 @@ def trained_by(train: Callable[..., _core.Model]) -> Iterator[None]:
         yield
     finally:
         trainer.reset(token)
+
+
+def require_no_shards(what: str) -> None:
+    """Raises ValueError within the block of an engine, which cannot train `what`."""
+    if trainer.get() is not _core.train:
+        raise ValueError(
+            f"{what} cannot be trained in shards. {_core.methods_in_shards()} can; train it "
+            "outside the block of the engine"
+        )

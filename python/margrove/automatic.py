@@ -11,6 +11,7 @@ from margrove._arrays import csr_of
 from margrove._base import Classifier
 from margrove._label_names import names_to_match, with_unseen
 from margrove._progress import Progress, receiver
+from margrove._trainer import require_no_shards
 from margrove._types import Edges
 from margrove.hierarchy import Hierarchy
 from margrove.text import TextFeatures
@@ -140,6 +141,7 @@ class AutoClassifier(Classifier):
         Raises ValueError for wrong data or options, TimeoutError where the time limit ends the
         search before any candidate is measured.
         """
+        require_no_shards("AutoClassifier, which tries many methods,")
         targets, X = self._check(X, y)
         targets = targets.meant(self.unlabelled)
         if X.shape[0] == 1:

@@ -7,9 +7,11 @@ made; `margrove train --engine ray` calls it.
 import argparse
 import contextlib
 import functools
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from margrove import shards as _shards
 __all__ = ["fit", "train_shards"]
 
 Progress = Callable[[str], object]
+_SECONDS_OF_CANCELLING = 10
 
 
 def _ray() -> Any:
@@ -99,8 +102,7 @@ def train_shards(
     per shard on stderr; a callable takes it. init: further arguments of ray.init. Raises OSError
     after the last retry; finished shards stay in the folder.
     """
-    if threads < 1:
-        raise ValueError(f"threads is {threads}, but must be >= 1")
+    _check(threads, retries)
     folder = str(Path(folder).absolute())
     todo = _shards.unfinished(folder)
     if not todo:
@@ -121,7 +123,47 @@ def train_shards(
         finally:
             for reference in waiting:
                 ray.cancel(reference, force=True)
+            if waiting:  # until they write no more: the folder may be removed next
+                ray.wait(waiting, num_returns=len(waiting), timeout=_SECONDS_OF_CANCELLING)
     meter.close()
+
+
+def _check(threads: int, retries: int) -> None:
+    if threads < 1:
+        raise ValueError(f"threads is {threads}, but must be >= 1")
+    if retries < 0:
+        raise ValueError(f"retries is {retries}, but must be >= 0")
+
+
+def session(
+    *,
+    address: str | None = None,
+    threads: int = 1,
+    retries: int = 5,
+    progress: bool | Progress = False,
+    **init: Any,
+) -> AbstractContextManager[_shards.Engine]:
+    """The engine of train_shards() with these arguments, on one session for all its folders."""
+    _check(threads, retries)
+    known = inspect.signature(_ray().init).parameters
+    for name in init:
+        if name not in known and not name.startswith("_"):  # which ray.init does not show
+            raise ValueError(
+                f"{name} is no option of the engine 'ray', which has: shards, work, address, "
+                "threads, retries, progress and those of ray.init"
+            )
+    engine = functools.partial(
+        train_shards, address=address, threads=threads, retries=retries, progress=progress, **init
+    )
+    return _session(engine, address, init)
+
+
+@contextlib.contextmanager
+def _session(
+    engine: _shards.Engine, address: str | None, init: dict[str, Any]
+) -> Iterator[_shards.Engine]:
+    with _cluster(address, init):
+        yield engine
 
 
 def _train_shard(folder: str, shard: int, threads: int) -> dict[str, Any]:
@@ -168,6 +210,7 @@ def fit(
     those of `train_shards`.
     """
     _ray()  # before the data are written
+    _check(threads, retries)
     engine = functools.partial(
         train_shards, address=address, threads=threads, retries=retries, progress=progress, **init
     )

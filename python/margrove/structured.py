@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from margrove import _core
 from margrove._options import option_text
 from margrove._progress import Progress, receiver
+from margrove._trainer import require_no_shards
 
 __all__ = ["Model", "StructuredSVM"]
 
@@ -152,6 +153,7 @@ class StructuredSVM(BaseEstimator):
         Raises ValueError and TypeError for wrong options and for wrong values of the model's
         methods, naming the example; exceptions of these methods are passed on as they are.
         """
+        require_no_shards("StructuredSVM")
         for name in ("joint_feature", "loss", "argmax"):
             if not callable(getattr(self.model, name, None)):
                 raise TypeError(

@@ -112,10 +112,9 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
                  const Preprocessing& preprocessing, std::size_t num_shards,
                  const std::string& folder) {
   require<InvalidOption>(num_shards >= 1, "option shards is 0, but must be >= 1");
-  require<InvalidOption>(
-      plan.problems != nullptr, "method ", method.name, " with these options cannot be trained in ",
-      "shards: its labels are trained together. flat-svm, flat-lr and level-svm with multiclass ",
-      "ovr (in a stack centroids at most), and top-down-svm can");
+  require<InvalidOption>(plan.problems != nullptr, "method ", method.name,
+                         " with these options cannot be trained in ",
+                         "shards: its labels are trained together. ", kMethodsInShards, " can");
   TensorMap out;
   out.put_text("format", kDataFormat);
   out.put_text("format_version", concat(kShardFormatVersion));

@@ -13,8 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import FlatSVC, shards
+from margrove import HSVC, FlatSVC, shards
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 ray = pytest.importorskip("ray", reason="needs Ray: tools/setup --optional")
 import margrove.ray  # noqa: E402
@@ -182,3 +186,96 @@ def test_a_program_trains_on_ray(tmp_path: Path) -> None:
 def test_threads_are_at_least_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="threads is 0, but must be >= 1"):
         margrove.ray.train_shards(tmp_path, threads=0)
+
+
+def test_every_fit_of_a_block_is_trained_on_one_session() -> None:
+    X, y = rows(500, 40)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), FlatSVC()), {"flatsvc__C": [0.1, 1]}, cv=2
+    )
+    plain = clone(search).fit(X, y)
+    scores = cross_val_score(FlatSVC(), X, y, cv=2)
+    lines: list[str] = []
+    with margrove.cluster("ray", shards=3, progress=lines.append, **BOUNDS):
+        session = ray.get_runtime_context().get_job_id()
+        search.fit(X, y)
+        np.testing.assert_array_equal(cross_val_score(FlatSVC(), X, y, cv=2), scores)
+        assert ray.get_runtime_context().get_job_id() == session
+    assert state_of(search.best_estimator_[-1]) == state_of(plain.best_estimator_[-1])
+    assert search.best_params_ == plain.best_params_
+    assert sum("3 of 3 shards" in line for line in lines) == 7
+    assert not ray.is_initialized()
+
+
+def test_an_open_session_outlives_the_block(cluster: None, tmp_path: Path) -> None:
+    texts, kinds = ["red shoe", "blue hat", "green shoe", "red hat"], ["shoe", "hat"] * 2
+    plain = state_of(FlatSVC().fit(texts, kinds))
+    with margrove.cluster("ray", work=tmp_path):
+        assert state_of(FlatSVC().fit(texts, kinds)) == plain
+        with pytest.raises(ValueError, match="method hsvm with these options cannot be trained"):
+            HSVC(hierarchy=[("thing", "shoe"), ("thing", "hat")]).fit(texts, kinds)
+    assert ray.is_initialized()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shards": 0}, "shards is 0, but must be >= 1"),
+        ({"threads": 0}, "threads is 0, but must be >= 1"),
+        ({"retries": -1}, "retries is -1, but must be >= 0"),
+        ({"worker": 2}, "worker is no option of the engine 'ray', which has: shards, work, addr"),
+    ],
+)
+def test_wrong_options_are_refused_before_the_block(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        margrove.cluster("ray", **options)
+    assert not ray.is_initialized()
+
+
+INTERRUPTED = """
+import numpy as np, margrove.ray
+from margrove import FlatSVC
+numbers = np.random.default_rng(5)
+X, y = numbers.normal(size=(6000, 60)).astype(np.float32), numbers.integers(0, 128, 6000)
+margrove.ray.fit(FlatSVC(C=100, tolerance=1e-9), X, y, shards=6, work=WORK, **BOUNDS)
+"""
+
+
+def marked(mark: str) -> list[int]:
+    """The processes whose environment has this text."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_driver_leaves_no_process(name: str, tmp_path: Path) -> None:
+    mark = f"MARGROVE_TEST_OF_RAY={tmp_path}"
+    code = f"WORK, BOUNDS = {str(tmp_path)!r}, {BOUNDS!r}" + INTERRUPTED
+    driver = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | dict([mark.split("=", 1)]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not workers() and driver.poll() is None:
+            time.sleep(0.05)
+        assert len(marked(mark)) > 1
+        driver.send_signal(signal.Signals[name])
+        assert driver.wait(timeout=60) != 0
+        for _ in range(300):
+            if not marked(mark):
+                break
+            time.sleep(0.1)
+        assert marked(mark) == []
+    finally:
+        for pid in marked(mark):
+            os.kill(pid, signal.SIGKILL)
+        driver.wait()
