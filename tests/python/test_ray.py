@@ -237,7 +237,7 @@ INTERRUPTED = """
 import numpy as np, margrove.ray
 from margrove import FlatSVC
 numbers = np.random.default_rng(5)
-X, y = numbers.normal(size=(6000, 60)).astype(np.float32), numbers.integers(0, 128, 6000)
+X, y = numbers.normal(size=(20000, 200)).astype(np.float32), numbers.integers(0, 128, 20000)
 margrove.ray.fit(FlatSVC(C=100, tolerance=1e-9), X, y, shards=6, work=WORK, **BOUNDS)
 """
 
@@ -268,6 +268,7 @@ def test_an_interrupted_driver_leaves_no_process(name: str, tmp_path: Path) -> N
         while not workers() and driver.poll() is None:
             time.sleep(0.05)
         assert len(marked(mark)) > 1
+        time.sleep(1)  # until all tasks are submitted, and the driver waits for them
         driver.send_signal(signal.Signals[name])
         assert driver.wait(timeout=60) != 0
         for _ in range(300):
