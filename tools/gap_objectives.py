@@ -284,7 +284,7 @@ def crammer_singer(parts: LinearParts, name: str) -> Objective:
 
 
 def top_down(parts: LinearParts, loss: str) -> Objective:
-    """One-vs-rest among the children of each node, on the rows below it."""
+    """One-vs-rest among the nodes with the same parents, on the rows below these."""
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
     below: dict[int, set[int]] = {}
     for i, truth in enumerate(parts.sets):
@@ -292,15 +292,18 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
         for node in known:
             for n in parts.graph.above(node):
                 below.setdefault(n, set()).add(i)
-    families: dict[int, list[int]] = {}
+    families: dict[tuple[int, ...], list[int]] = {}
     for n in below:
-        families.setdefault((parts.graph.parents[n] or [-1])[0], []).append(n)
+        families.setdefault(tuple(sorted(parts.graph.parents[n])), []).append(n)
     pieces = []
-    for children in families.values():
-        if len(children) < 2:
+    for parents, children in families.items():
+        rows = set().union(*(below[n] for n in parents or children))
+        above = parts.graph.above(children[0]) - {children[0]}
+        rows -= {i for i, (label, *_) in parts.unknown.items() if label in above}
+        if len(children) == 1 and rows == below[children[0]]:
             continue
         for child in children:
-            for i in set().union(*(below[n] for n in children)):
+            for i in rows:
                 sign = -1.0 if i in below[child] else 1.0
                 pieces.append(
                     (i, sign * indicator([child], parts.num_nodes)[None], np.ones(1), psi)

@@ -105,7 +105,7 @@ ESTIMATORS = [
         "top-down-svm",
         True,
         "Top-down classification: linear SVMs among the children of each node (TD in [HR]).\n\n"
-        "The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.",
+        "The hierarchy is a tree or DAG; without one it is FlatSVC. Rows may have several labels.",
     ),
     Estimator(
         "LevelSVC",

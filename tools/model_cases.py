@@ -271,7 +271,6 @@ FAILURES = [
     "train --method flat-svm tree/missing m",
     "train --method nhsvm --hierarchy sets/hierarchy"
     " --surrogate normalized-difference sets/train m",
-    "train --method top-down-svm --hierarchy dag/hierarchy dag/train m",
     "train --method hr-svm --hierarchy tree/hierarchy --anchor 1 tree/train m",
     "train --method hr-lr --label-graph tree/hierarchy chain/train m",
     "train --method structured --model trellis chain/train m",

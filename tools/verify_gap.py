@@ -200,6 +200,7 @@ CASES = [  # method and options, training file
     ("hr-svm --hierarchy tree --decision argmax", "sets"),
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
+    ("top-down-svm --hierarchy dag --beam 1", "rows"),
     *((f"level-svm --hierarchy {o}", "grouped") for o in (
         "tree", "dag", "tree --bias 0", "tree --multiclass ovr",
         "dag --multiclass ovr --loss hinge")),
@@ -208,7 +209,8 @@ CASES = [  # method and options, training file
     *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
         ("flat-svm", "tree", ""), ("flat-svm", "dag", "--loss hinge"), ("flat-lr", "tree", ""),
         ("hr-svm", "tree", ""), ("hr-svm", "dag", ""), ("hr-lr", "tree", ""),
-        ("top-down-svm", "tree", "--beam 1"), ("hsvm", "tree", ""), ("hsvm", "dag", ""),
+        ("top-down-svm", "tree", "--beam 1"), ("top-down-svm", "dag", "--beam 1"),
+        ("hsvm", "tree", ""), ("hsvm", "dag", ""),
         ("nhsvm", "tree", ""), ("nhsvm", "dag", ""), ("hsvm", "tree", "--surrogate slack"),
         ("nhsvm", "tree", "--surrogate beta:0.5 --alpha leaves"),
         ("hsvm", "tree", "--solver cutting-plane"), ("hsvm", "dag", "--C 10"))),

@@ -1491,7 +1491,7 @@ class HRLogisticRegression(Classifier):
 class TopDownSVC(Classifier):
     """Top-down classification: linear SVMs among the children of each node (TD in [HR]).
 
-    The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.
+    The hierarchy is a tree or DAG; without one it is FlatSVC. Rows may have several labels.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ std::string of_hierarchies_with_single_labels(const DataFacts& facts) {
 
 std::string of_trees(const DataFacts& facts) {
   if (!facts.has_hierarchy) return "it needs a hierarchy";
-  return facts.is_tree ? "" : "the hierarchy must be a tree, but a node has several parents";
+  return facts.is_tree ? "" : "it is tried on trees, but a node has several parents";
 }
 
 std::string of_few_rows_with_single_labels(const DataFacts& facts) {

@@ -1,5 +1,5 @@
 // top-down-svm: one-vs-rest classifiers among the children of each node, trained on the rows below
-// it (HR's baseline TD).
+// it (HR's baseline TD). In a DAG a node has one classifier, whatever the number of its parents.
 
 #include <algorithm>
 #include <numeric>
@@ -11,72 +11,12 @@
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "methods/top_down_families.hpp"
 #include "model/splits.hpp"
 #include "model/top_down_predictor.hpp"
 
 namespace margrove {
 namespace {
-
-/// The children of one node (or the roots) that have rows, and the rows below them.
-struct Family {
-  std::vector<NodeId> children;
-  std::vector<std::uint32_t> rows;  // ascending
-  LabelSets sets;                   // positions in `children`, one set for each of `rows`
-};
-
-/// The rows at or below each node, ascending. A row with a partial label is below no child of it.
-std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, const LabelSets& sets) {
-  std::vector<std::vector<std::uint32_t>> below(graph.num_nodes());
-  for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
-    for (const LabelId leaf : sets[i]) {
-      for (NodeId n = leaf;; n = graph.parents(n).front()) {
-        if (!below[n].empty() && below[n].back() == i) break;  // all nodes above have it, too
-        below[n].push_back(i);
-        if (graph.is_root(n)) break;
-      }
-    }
-  }
-  return below;
-}
-
-/// If at most one child has rows, there is nothing to learn, and `children` is empty.
-Family family_of(std::span<const NodeId> siblings,
-                 const std::vector<std::vector<std::uint32_t>>& below) {
-  Family family;
-  struct Member {
-    std::uint32_t row;
-    LabelId child;
-  };
-  std::vector<Member> members;
-  for (const NodeId n : siblings) {
-    if (below[n].empty()) continue;
-    const auto child = static_cast<LabelId>(family.children.size());
-    for (const std::uint32_t row : below[n]) members.push_back({row, child});
-    family.children.push_back(n);
-  }
-  if (family.children.size() < 2) return {};
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Member& a, const Member& b) { return a.row < b.row; });
-  std::vector<LabelId> set;
-  for (std::size_t k = 0; k < members.size();) {
-    const std::uint32_t row = members[k].row;
-    set.clear();
-    for (; k < members.size() && members[k].row == row; ++k) set.push_back(members[k].child);
-    family.rows.push_back(row);
-    family.sets.append(set);
-  }
-  return family;
-}
-
-std::vector<Family> families_of(const LabelGraph& graph, const LabelSets& sets) {
-  const auto below = rows_below(graph, sets);
-  std::vector<Family> families{family_of(graph.roots(), below)};
-  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    families.push_back(family_of(graph.children(n), below));
-  }
-  std::erase_if(families, [](const Family& family) { return family.children.empty(); });
-  return families;
-}
 
 /// Rows with only the columns that they use.
 struct NarrowRows {
@@ -228,15 +168,6 @@ TopDownFit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, c
   report.relative_gap = report.primal > 0 ? (report.primal - report.dual) / report.primal : 0.0;
   result.weights = weights_of(fits, X.num_columns(), graph.num_nodes());
   return result;
-}
-
-void require_tree(const TrainingSet& data) {
-  const LabelGraph& graph = *data.hierarchy;
-  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    require(graph.parents(n).size() <= 1, "method top-down-svm: node '", data.codec->name(n),
-            "' has ", graph.parents(n).size(),
-            " parents, but must have at most one: the hierarchy must be a tree");
-  }
 }
 
 /// To learn the scale, one of so many folds is held out.
@@ -398,7 +329,6 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
 
 Plan make_top_down_plan(const TopDownSvmOptions& options, const TrainingSet& data,
                         Executor& executor, RunControl&) {
-  require_tree(data);
   // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
   const double bias = intercept_value_or_free(options, data.X, options.loss);
   TopDownPlan plan{options,

@@ -233,17 +233,27 @@ LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
       });
 }
 
-Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
-                                     std::size_t num_strongest) const {
+NodeId LinearPredictor::candidate_of(LabelId label) const {
   const auto found = std::find_if(parts_.candidates.begin(), parts_.candidates.end(),
                                   [&](NodeId n) { return parts_.label_of_node[n] == label; });
   require(found != parts_.candidates.end(), "explain: label ", label, " is never predicted");
-  std::vector<NodeId> path = parts_.graph.ancestors(*found);
+  return *found;
+}
+
+Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
+                                     std::size_t num_strongest) const {
+  std::vector<NodeId> path = parts_.graph.ancestors(candidate_of(label));
   std::stable_sort(path.begin(), path.end(), [&](NodeId a, NodeId b) {
     return parts_.graph.depth(a) < parts_.graph.depth(b);
   });
+  return explain_nodes(x, label, path, num_strongest);
+}
+
+Explanation LinearPredictor::explain_nodes(const SparseRow& x, LabelId label,
+                                           std::span<const NodeId> nodes,
+                                           std::size_t num_strongest) const {
   Explanation explanation{label, 0, {}, {}};
-  for (const NodeId n : path) {
+  for (const NodeId n : nodes) {
     Explanation::Node node{parts_.label_of_node[n], false, 0, {}};
     for (const NodeId parent : parts_.graph.parents(n)) {
       node.is_spawned |= parts_.label_of_node[parent] == node.label;

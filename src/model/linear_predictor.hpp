@@ -61,6 +61,11 @@ class LinearPredictor final : public RowPredictor {
               std::span<float> scores) const override;
   LabelSets predict(const CsrView& X, Executor& executor) const override;
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
+  /// The same with `nodes`, in this order, in place of A(l); the score is the sum of theirs.
+  Explanation explain_nodes(const SparseRow& x, LabelId label, std::span<const NodeId> nodes,
+                            std::size_t num_strongest) const;
+  /// The candidate with this label. Throws InvalidInput if there is none.
+  NodeId candidate_of(LabelId label) const;
 
   const Parts& parts() const { return parts_; }
 

@@ -6,28 +6,74 @@
 
 #include "base/keep_first.hpp"
 #include "model/finite_scores.hpp"
+#include "numerics/log_number.hpp"
 
 namespace margrove {
 namespace {
 
 const std::string kTopDownPrefix = "top-down";
 
+/// The best path found to a node.
 struct Path {
   NodeId end;
   double score;
 };
 
+/// log of the sum over `nodes` of exp(scale margin). That of a node's choice among them is its
+/// scaled margin less this.
+double log_total(std::span<const NodeId> nodes, std::span<const float> margins, double scale) {
+  float top = margins[nodes.front()];
+  for (const NodeId n : nodes) top = std::max(top, margins[n]);
+  double sum = 0;
+  for (const NodeId n : nodes) sum += std::exp(scale * (static_cast<double>(margins[n]) - top));
+  return scale * top + std::log(sum);
+}
+
+/// Derivatives by the scale of minus the log-probability of n's choice among `nodes`.
+LikelihoodSlope choice_slope(NodeId n, const std::vector<NodeId>& nodes,
+                             std::span<const float> margins, double scale) {
+  std::vector<float> choices;
+  for (const NodeId m : nodes) choices.push_back(margins[m]);
+  const auto chosen = std::find(nodes.begin(), nodes.end(), n) - nodes.begin();
+  return likelihood_slope(choices, static_cast<std::size_t>(chosen), scale);
+}
+
+/// A log-probability, and the derivatives by the scale of minus that.
+struct PathSlope {
+  double log;
+  LikelihoodSlope slope;
+};
+/// That of several paths together, which have the probabilities p_k and the derivatives g_k and
+/// h_k: with r_k = p_k / sum_m p_m the first derivative is sum_k r_k g_k, the second sum_k r_k h_k
+/// less the variance of g under r.
+PathSlope sum_of(std::span<const PathSlope> paths) {
+  if (paths.size() == 1) return paths.front();
+  std::vector<double> logs;
+  for (const PathSlope& path : paths) logs.push_back(path.log);
+  PathSlope sum{log_sum_exp(logs), {}};
+  for (const auto& [log, slope] : paths) sum.slope.first += std::exp(log - sum.log) * slope.first;
+  for (const auto& [log, slope] : paths) {
+    const double deviation = slope.first - sum.slope.first;
+    sum.slope.second += std::exp(log - sum.log) * (slope.second - deviation * deviation);
+  }
+  return sum;
+}
+
 }  // namespace
 
 struct TopDownPredictor::Scratch {
   LinearPredictor::Scratch linear;
-  std::vector<Path> paths, longer;
+  std::vector<Path> ends;             // the result of search()
+  std::vector<Path> longer;           // those of its next step
+  std::vector<double> logs;           // of the paths to each node
+  std::vector<double> totals;         // log_total() of each node's children
+  std::vector<PathSlope> slopes;      // of the paths to each node
+  std::vector<PathSlope> of_parents;  // of the paths to one node, by parent
 };
 
 TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam, double scale)
     : linear_(std::move(parts)), beam_(beam), scale_(scale) {
   const LabelGraph& graph = linear_.parts().graph;
-  require(graph.is_tree(), "top-down model: the graph must be a tree");
   const Decision& decision = linear_.parts().decision;
   require(!decision.uses_node_scores(), "top-down model: decision is ", decision.name(),
           ", but must be made from the labels' scores");
@@ -50,43 +96,37 @@ TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam, doubl
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     children_.push_back(with_data(graph.children(n)));
   }
+  order_ = with_data(graph.topological_order());
 }
 
-const std::vector<NodeId>& TopDownPredictor::siblings(NodeId n) const {
-  const LabelGraph& graph = parts().graph;
-  return graph.is_root(n) ? starts_ : children_[graph.parents(n).front()];
-}
-
-double TopDownPredictor::log_total(std::span<const NodeId> nodes,
-                                   std::span<const float> margins) const {
-  float top = margins[nodes.front()];
-  for (const NodeId n : nodes) top = std::max(top, margins[n]);
-  double sum = 0;
-  for (const NodeId n : nodes) sum += std::exp(scale_ * (static_cast<double>(margins[n]) - top));
-  return scale_ * top + std::log(sum);
-}
-
-void TopDownPredictor::search(const CsrView& X, std::size_t i, int beam, std::span<float> scores,
+void TopDownPredictor::search(std::span<const float> margins, std::size_t beam,
                               Scratch& scratch) const {
-  const auto margins = linear_.node_scores(X, i, scratch.linear);
-  auto& [linear, paths, longer] = scratch;
-  paths.clear();
-  const auto keep_best = [&](std::vector<Path>& candidates) {
-    const std::size_t kept = beam == 0 ? candidates.size() : static_cast<std::size_t>(beam);
-    keep_first(candidates, kept, [](const Path& a, const Path& b) {
+  auto& ends = scratch.ends;
+  auto& longer = scratch.longer;
+  const auto merge = [&](std::vector<Path>& paths) {
+    std::sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) {
+      return a.end != b.end ? a.end < b.end : a.score > b.score;
+    });
+    const auto is_same = [](const Path& a, const Path& b) { return a.end == b.end; };
+    paths.erase(std::unique(paths.begin(), paths.end(), is_same), paths.end());
+  };
+  const auto keep_best = [&](std::vector<Path>& paths) {
+    if (!parts().graph.is_tree()) merge(paths);
+    keep_first(paths, beam, [](const Path& a, const Path& b) {
       return a.score != b.score ? a.score > b.score : a.end < b.end;
     });
   };
   const auto extend = [&](double score, std::span<const NodeId> nodes, std::vector<Path>& to) {
-    const double total = log_total(nodes, margins);
+    const double total = log_total(nodes, margins, scale_);
     for (const NodeId n : nodes) to.push_back({n, score + (scale_ * margins[n] - total)});
   };
-  extend(0, starts_, paths);
-  keep_best(paths);
+  ends.clear();
+  extend(0, starts_, ends);
+  keep_best(ends);
   const auto at_leaf = [&](const Path& path) { return children_[path.end].empty(); };
-  while (!std::all_of(paths.begin(), paths.end(), at_leaf)) {
+  while (!std::all_of(ends.begin(), ends.end(), at_leaf)) {
     longer.clear();
-    for (const Path& path : paths) {
+    for (const Path& path : ends) {
       if (at_leaf(path)) {
         longer.push_back(path);
       } else {
@@ -94,31 +134,84 @@ void TopDownPredictor::search(const CsrView& X, std::size_t i, int beam, std::sp
       }
     }
     keep_best(longer);
-    std::swap(paths, longer);
-  }
-  std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
-  for (const Path& path : paths) {
-    require_finite_scores(std::span(&path.score, 1), i);
-    scores[parts().label_of_node[path.end]] = static_cast<float>(path.score);
+    std::swap(ends, longer);
   }
 }
 
-void TopDownPredictor::search_rows(const CsrView& X, std::size_t begin, std::size_t end, int beam,
-                                   std::span<float> scores) const {
+void TopDownPredictor::walk(std::span<const float> margins, Paths paths, Scratch& scratch) const {
+  const LabelGraph& graph = parts().graph;
+  auto& logs = scratch.logs;
+  auto& totals = scratch.totals;
+  logs.resize(graph.num_nodes());
+  totals.resize(graph.num_nodes());
+  const double of_roots = log_total(starts_, margins, scale_);
+  for (const NodeId n : order_) {
+    const double scaled = scale_ * margins[n];
+    const auto parents = graph.parents(n);
+    if (parents.empty()) {
+      logs[n] = scaled - of_roots;
+    } else {
+      logs[n] = logs[parents.front()] + (scaled - totals[parents.front()]);
+      for (const NodeId p : parents.subspan(1)) {
+        const double by_p = logs[p] + (scaled - totals[p]);
+        logs[n] = paths == Paths::best ? std::max(logs[n], by_p)
+                                       : (LogNumber{logs[n]} + LogNumber{by_p}).log;
+      }
+    }
+    if (!children_[n].empty()) totals[n] = log_total(children_[n], margins, scale_);
+  }
+}
+
+std::vector<NodeId> TopDownPredictor::best_path(NodeId leaf, std::span<const float> margins,
+                                                const Scratch& scratch) const {
+  const LabelGraph& graph = parts().graph;
+  std::vector<NodeId> path{leaf};
+  while (!graph.is_root(path.back())) {
+    const NodeId n = path.back();
+    const auto log_by = [&](NodeId p) {
+      return scratch.logs[p] + (scale_ * margins[n] - scratch.totals[p]);
+    };
+    const auto parents = graph.parents(n);
+    path.push_back(*std::max_element(parents.begin(), parents.end(),
+                                     [&](NodeId p, NodeId q) { return log_by(p) < log_by(q); }));
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+void TopDownPredictor::score_row(const CsrView& X, std::size_t i, int beam, Paths paths,
+                                 std::span<float> scores, Scratch& scratch) const {
+  const auto margins = linear_.node_scores(X, i, scratch.linear);
+  std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+  const auto put = [&](NodeId n, const double score) {
+    require_finite_scores(std::span(&score, 1), i);
+    scores[parts().label_of_node[n]] = static_cast<float>(score);
+  };
+  if (beam == 0) {
+    walk(margins, paths, scratch);
+    for (const NodeId n : parts().candidates) put(n, scratch.logs[n]);
+  } else {
+    search(margins, static_cast<std::size_t>(beam), scratch);
+    for (const Path& path : scratch.ends) put(path.end, path.score);
+  }
+}
+
+void TopDownPredictor::score_rows(const CsrView& X, std::size_t begin, std::size_t end, int beam,
+                                  Paths paths, std::span<float> scores) const {
   Scratch scratch;
   for (std::size_t i = begin; i < end; ++i) {
-    search(X, i, beam, scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
+    score_row(X, i, beam, paths, scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
   }
 }
 
 void TopDownPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
                               std::span<float> scores) const {
-  search_rows(X, begin, end, beam_, scores);
+  score_rows(X, begin, end, beam_, Paths::best, scores);
 }
 
 void TopDownPredictor::probability_scores(const CsrView& X, std::size_t begin, std::size_t end,
                                           std::span<float> scores) const {
-  search_rows(X, begin, end, 0, scores);
+  score_rows(X, begin, end, 0, Paths::all, scores);
 }
 
 LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const {
@@ -132,42 +225,57 @@ LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const 
         return RowScratch{{}, std::vector<float>(num_labels())};
       },
       [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
-        search(X, i, beam_, scratch.labels, scratch.search);
+        score_row(X, i, beam_, Paths::best, scratch.labels, scratch.search);
         parts().decision.choose({scratch.labels}, set);
       });
 }
 
 Explanation TopDownPredictor::explain(const SparseRow& x, LabelId label,
                                       std::size_t num_strongest) const {
-  Explanation explanation = linear_.explain(x, label, num_strongest);
-  const auto leaf = std::find_if(parts().candidates.begin(), parts().candidates.end(),
-                                 [&](NodeId n) { return parts().label_of_node[n] == label; });
-  LinearPredictor::Scratch scratch;
+  const NodeId leaf = linear_.candidate_of(label);
+  Scratch scratch;
   const std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
-  const auto margins =
-      linear_.node_scores({linear_.num_features(), pointers, x.columns, x.values}, 0, scratch);
-  explanation.score = 0;
-  for (const NodeId n : parts().graph.ancestors(*leaf)) {
-    explanation.score += scale_ * margins[n] - log_total(siblings(n), margins);
-  }
+  const auto margins = linear_.node_scores({linear_.num_features(), pointers, x.columns, x.values},
+                                           0, scratch.linear);
+  walk(margins, Paths::best, scratch);
+  Explanation explanation =
+      linear_.explain_nodes(x, label, best_path(leaf, margins, scratch), num_strongest);
+  explanation.score = scratch.logs[leaf];
   return explanation;
 }
 
-LikelihoodSlope TopDownPredictor::path_slope(NodeId leaf, std::span<const float> margins,
-                                             double scale) const {
-  LikelihoodSlope sum;
-  std::vector<float> choices;
-  for (const NodeId n : parts().graph.ancestors(leaf)) {
-    const std::vector<NodeId>& nodes = siblings(n);
-    choices.clear();
-    for (const NodeId m : nodes) choices.push_back(margins[m]);
-    const auto chosen = std::find(nodes.begin(), nodes.end(), n) - nodes.begin();
-    const LikelihoodSlope slope =
-        likelihood_slope(choices, static_cast<std::size_t>(chosen), scale);
-    sum.first += slope.first;
-    sum.second += slope.second;
+LikelihoodSlope TopDownPredictor::leaf_slope(NodeId leaf, std::span<const float> margins,
+                                             double scale, Scratch& scratch) const {
+  const LabelGraph& graph = parts().graph;
+  std::vector<NodeId> above = graph.ancestors(leaf);
+  if (graph.is_tree()) {
+    LikelihoodSlope sum;
+    for (const NodeId n : above) {
+      const auto& nodes = graph.is_root(n) ? starts_ : children_[graph.parents(n).front()];
+      const LikelihoodSlope slope = choice_slope(n, nodes, margins, scale);
+      sum.first += slope.first;
+      sum.second += slope.second;
+    }
+    return sum;
   }
-  return sum;
+  std::sort(above.begin(), above.end(),
+            [&](NodeId a, NodeId b) { return graph.depth(a) < graph.depth(b); });
+  auto& slopes = scratch.slopes;
+  auto& of_parents = scratch.of_parents;
+  slopes.resize(graph.num_nodes());
+  for (const NodeId n : above) {
+    of_parents.clear();
+    const auto add = [&](const PathSlope& before, const std::vector<NodeId>& nodes) {
+      const double log = scale * margins[n] - log_total(nodes, margins, scale);
+      const auto [first, second] = choice_slope(n, nodes, margins, scale);
+      of_parents.push_back(
+          {before.log + log, {before.slope.first + first, before.slope.second + second}});
+    };
+    if (graph.is_root(n)) add({0, {}}, starts_);
+    for (const NodeId p : graph.parents(n)) add(slopes[p], children_[p]);
+    slopes[n] = sum_of(of_parents);
+  }
+  return slopes[leaf].slope;
 }
 
 double TopDownPredictor::fitted_scale(const CsrView& X, const LabelSets& leaves,
@@ -180,13 +288,13 @@ double TopDownPredictor::fitted_scale(const CsrView& X, const LabelSets& leaves,
   bool has_choice = false;
   const auto slope_at = [&](double scale) {
     executor.for_ranges(X.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-      LinearPredictor::Scratch scratch;
+      Scratch scratch;
       for (std::size_t i = begin; i < end; ++i) {
         slopes[i] = {};
-        const auto margins = linear_.node_scores(X, i, scratch);
+        const auto margins = linear_.node_scores(X, i, scratch.linear);
         for (const NodeId leaf : leaves[i]) {
           if (!is_candidate[leaf]) continue;
-          const LikelihoodSlope slope = path_slope(leaf, margins, scale);
+          const LikelihoodSlope slope = leaf_slope(leaf, margins, scale, scratch);
           slopes[i].first += slope.first;
           slopes[i].second += slope.second;
         }
@@ -198,7 +306,7 @@ double TopDownPredictor::fitted_scale(const CsrView& X, const LabelSets& leaves,
       sum.first += weight * slopes[i].first;
       sum.second += weight * slopes[i].second;
     }
-    has_choice |= sum.second > 0;
+    has_choice |= sum.second != 0;  // in a DAG it may be negative
     return sum;
   };
   const double scale = most_likely_factor(slope_at);

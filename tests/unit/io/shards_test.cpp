@@ -23,6 +23,7 @@ using testing::message_of;
 struct Options {
   std::string method;
   OptionValues values = {};
+  bool is_tree = true;
 };
 
 /// A training in a folder, and the bytes of the model that is trained at once.
@@ -37,6 +38,9 @@ Divided divide(const Options& options, std::size_t num_shards, const std::string
   const auto run = method.start();
   set_options(run->options(), options.values);
   Hierarchy hierarchy = testing::groups();
+  if (!options.is_tree) {
+    hierarchy.edges.push_back({*hierarchy.codec.find("b"), *hierarchy.codec.find("a1")});
+  }
   hierarchy.codec.add_alternative("a one", *hierarchy.codec.find("a1"));
   PreparedRows prepared = prepare_rows(testing::grouped_rows(120, seed), &hierarchy, {});
   prepared.labelled.names.assign(prepared.labelled.codec.size(), "a name");
@@ -68,6 +72,7 @@ TEST(Shards, make_the_model_of_one_training) {
   for (const Options& options :
        {Options{"flat-svm"}, Options{"flat-svm", {{"intercept_penalty", "0"}}},
         Options{"flat-lr", {{"decision", "scut"}}}, Options{"top-down-svm"},
+        Options{"top-down-svm", {{"beam", "0"}, {"decision", "scut"}}, /*is_tree=*/false},
         Options{"level-svm", {{"multiclass", "ovr"}}}}) {
     for (const std::size_t num_shards : {1U, 3U, 1000U}) {
       const Divided divided = divide(options, num_shards, scratch / concat("work", k++));

@@ -299,6 +299,8 @@ TEST(Memory, hr_lr) {
 TEST(Memory, top_down_svm) {
   check_rows("top-down-svm", kShapes, {loosely({}), loosely({{"beam", "3"}})});
   check_rows("top-down-svm", {with_sets(kFewWideRows)}, {loosely({})});
+  check_rows("top-down-svm", {kFewWideRows, with_sets(kRatherManyLabels)},
+             {loosely({}), loosely({{"beam", "3"}})}, /*is_tree=*/false);
 }
 
 TEST(Memory, level_svm) {

@@ -247,11 +247,6 @@ TEST(TopDownPredictor, explanation_has_margins_of_nodes_and_the_score_of_the_pat
 }
 
 TEST(TopDownPredictor, parts_that_do_not_fit_throw) {
-  auto dag = binary_tree({0, 0, 0, 0, 0, 0, 0});
-  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
-  dag.graph = LabelGraph::build(7, edges);
-  EXPECT_EQ(message_of([&] { TopDownPredictor(dag, 1); }),
-            "top-down model: the graph must be a tree");
   auto inner = binary_tree({0, 0, 0, 0, 0, 0, 0});
   inner.candidates = {1};
   EXPECT_EQ(message_of([&] { TopDownPredictor(inner, 1); }),
@@ -392,15 +387,6 @@ TEST(TopDown, inner_labels_forests_and_several_labels_are_learned) {
   const ModelParts model =
       testing::train("top-down-svm", {{"C", "10"}, {"beam", "0"}}, several, &star);
   EXPECT_GT(testing::accuracy(model, several), 0.95);
-}
-
-TEST(TopDown, nodes_with_two_parents_are_refused_by_name) {
-  const Hierarchy dag = testing::overlapping_groups();
-  EXPECT_EQ(message_of([&] {
-              testing::train("top-down-svm", {}, testing::multi_label_rows(30, false), &dag);
-            }),
-            "method top-down-svm: node 'y' has 2 parents, but must have at most one: the hierarchy "
-            "must be a tree");
 }
 
 }  // namespace
