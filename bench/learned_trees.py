@@ -109,16 +109,16 @@ def sums(
     model = FlatSVC(C=given.C, loss="squared-hinge", decision="zero", threads=1).fit(X, Y)
     flat = dense(X_test @ sp.csr_matrix(model.coef_).T) + np.float32(model.intercept_)
     yield "flat-svm", flat, time.process_time() - start
-    totals = dict.fromkeys(STEPS, np.float32(0))
+    totals = {name: np.zeros_like(flat) for name in STEPS}
     spent = 0.0
     for seed in range(given.trees):
         start = time.process_time()
         tree = Tree(X, Y, X_test, given, seed)
         spent += time.process_time() - start
         for name in STEPS:
-            totals[name] = totals[name] + np.exp(tree.scores[name])
+            totals[name] += np.exp(tree.scores[name])
             if seed in (0, given.trees - 1):
-                yield f"{seed + 1} trees, {name}", totals[name], spent
+                yield f"{seed + 1} trees, {name}", totals[name].copy(), spent
     for weight in (0.5, 1, 2):
         mean = np.log(totals["loss"] / given.trees + 1e-4)
         yield f"flat-svm + {weight:g} log of {given.trees} trees, loss", flat + weight * mean, spent
