@@ -301,6 +301,7 @@ class Training {
     for (std::size_t l = 0; l < labels.size(); ++l) {
       for (FeatureId& j : outputs[l].weights.features) j = used_.original()[j];
       outputs_[labels[l]] = std::move(outputs[l]);
+      if (!extras_.keep_duals) outputs_[labels[l]].duals = {};  // as large as the weights, often
       fall_back_to_constant(labels[l]);
       report(outputs_[labels[l]].fit);
     }
@@ -521,8 +522,8 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
     memory.add("second-order steps",
                std::min<double>(num_threads, blocks) * second_order_bytes(X.num_rows(), used));
   }
-  const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
   memory.add("weights of each label", 8 * nonzeros);
+  const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
   memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));
   return memory;
 }

@@ -439,6 +439,7 @@ class WorkingSets {
       features.push_back(problem_.X.num_columns() - 1);
     }
     std::erase_if(features, [&](FeatureId j) { return scratch_.weights[j].at[l] == 0.0F; });
+    output.weights.values.reserve(features.size());
     for (const FeatureId j : features) {
       output.weights.values.push_back(scratch_.weights[j].at[l]);
     }

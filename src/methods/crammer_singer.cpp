@@ -29,4 +29,8 @@ MemoryEstimate CrammerSinger::memory(const CsrView& X, const Continuation& conti
   return path_svm_memory(X, graph_, alpha_, !costs_.empty(), solver_, continuation, num_threads);
 }
 
+double CrammerSinger::weight_bytes(const CsrView& X) const {
+  return path_weight_bytes(X, graph_, alpha_);
+}
+
 }  // namespace margrove

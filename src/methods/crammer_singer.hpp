@@ -47,6 +47,8 @@ class CrammerSinger {
             Executor& executor, RunControl& control) const;
   /// Beside X, the weights included.
   MemoryEstimate memory(const CsrView& X, const Continuation& continuation, int num_threads) const;
+  /// Of U alone.
+  double weight_bytes(const CsrView& X) const;
   const StructuredTraining& solver() const { return solver_; }
 
  private:

@@ -276,7 +276,8 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
 }  // namespace
 
 MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                            std::uint32_t num_labels, MemoryEstimate training) {
+                            std::uint32_t num_labels, MemoryEstimate training,
+                            const MemoryEstimate& kept_of_folds) {
   const DecisionKind rule = rule_of(options, sets);
   if (!needs_scores(rule) || X.num_rows() < 2) return training;
   const auto rows = static_cast<double>(X.num_rows());
@@ -286,6 +287,7 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   // Eight bytes per score, in arrays that may be half empty. Tuning adds a copy of the scores minus
   // the threshold, a sorted copy, and the regression on the best scores of each row.
   fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
+  fold.add(kept_of_folds);
   tuning.add("scores of the cross-validation", 8 * 8 * ranked * rows);
   if (rule == DecisionKind::instance || rule == DecisionKind::automatic) {
     tuning.add("regression of thresholds",

@@ -63,9 +63,10 @@ class DecisionTuner {
 std::vector<Split> decision_folds(const DecisionOptions& options, const LabelSets& sets);
 
 /// The memory that the cross-validation and the training after it take, if one training on all rows
-/// takes `training`.
+/// takes `training`. kept_of_folds: what the cross-validation holds beside it.
 MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                            std::uint32_t num_labels, MemoryEstimate training);
+                            std::uint32_t num_labels, MemoryEstimate training,
+                            const MemoryEstimate& kept_of_folds = {});
 
 /// The threshold for all labels with the largest micro-F1. Labels of a row that are not in `ranked`
 /// count as not chosen. With `at_least_one`, the first label of each row is always chosen. Rows

@@ -116,9 +116,12 @@ HeldOutLevels::HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
   step_ = std::max<std::size_t>(1, (terms + kMostTerms - 1) / kMostTerms);
 }
 
-double HeldOutLevels::num_bytes(std::size_t num_rows, std::size_t num_nodes) {
-  const double cells = static_cast<double>(num_rows) * static_cast<double>(num_nodes);
-  return sizeof(float) * std::min(cells, static_cast<double>(kMostTerms + num_nodes));
+std::size_t HeldOutLevels::num_scores() const {
+  return (sets_.num_rows() + step_ - 1) / step_ * num_places_;
+}
+
+double HeldOutLevels::num_bytes() const {
+  return sizeof(float) * static_cast<double>(num_scores());
 }
 
 void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_out,
@@ -140,6 +143,7 @@ void HeldOutLevels::add(const CsrView& X, std::span<const std::uint32_t> held_ou
     const bool counts = row_weights_.empty() || row_weights_[row] > 0;
     if (row % step_ == 0 && counts && has_known_leaf(row, has_rows)) rows_.push_back({row, fold});
   }
+  scores_.reserve(num_scores());  // of all folds
   scores_.resize(rows_.size() * num_places_);
   executor.for_each(rows_.size() - first, [&](std::size_t k, int /*worker*/) {
     const SparseRow x = X.row(rows_[first + k].row);

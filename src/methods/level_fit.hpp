@@ -55,8 +55,8 @@ class HeldOutLevels {
   /// `sets` has leaves of the graph; row_weights may be empty.
   HeldOutLevels(const LevelNodes& nodes, const LabelSets& sets,
                 std::span<const double> row_weights);
-  /// Bytes of all scores for so many rows and nodes, or nodes and names.
-  static double num_bytes(std::size_t num_rows, std::size_t num_nodes);
+  /// Bytes of the scores once all rows are held out.
+  double num_bytes() const;
 
   /// Adds rows of X that the classifiers, one for each of the nodes, were not trained on. has_rows:
   /// of the nodes, whether any was trained on a row of it, and empty where all were. Rows without a
@@ -80,6 +80,7 @@ class HeldOutLevels {
     std::uint32_t row;  // of sets_
     std::uint32_t fold;
   };
+  std::size_t num_scores() const;  // of all rows that are taken
   bool has_known_leaf(std::uint32_t row, const std::vector<bool>& has_rows) const;
   void add_stacked(const SparseRow& x, std::span<const WeightMatrix> stacked,
                    std::span<float> scores) const;

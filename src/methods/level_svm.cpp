@@ -353,6 +353,10 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
         group.joint ? group.joint->memory(X, {}, num_threads)
                     : one_vs_rest_memory(X, group.sets, num_nodes, plan.solver, num_threads);
     largest = larger_of(std::move(largest), std::move(own));
+    if (group.joint) {
+      nonzeros += group.joint->weight_bytes(X) / 8;
+      continue;
+    }
     for (const double count :
          expected_nonzeros(X, group.sets, num_nodes, plan.solver.loss, plan.solver.C)) {
       nonzeros += count;
@@ -363,33 +367,29 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
     nonzeros += method.num_weights;
   }
   // Weights are held of each group and stacked method, then of all nodes together, and of the
-  // paths, whose lists grow by doubling.
+  // paths, whose two lists grow by doubling, one after the other.
   const bool has_groups = plan.groups.size() + plan.stacked.size() > 1;
   if (has_groups) largest.add("weights of the groups", 8 * nonzeros);
   MemoryEstimate paths;
   const double most = static_cast<double>(num_used_columns(X)) * plan.leaves.tree.graph.num_nodes();
-  paths.add("weights of the paths", 8 * nonzeros + 16 * std::min(nonzeros, most));
+  paths.add("weights of the paths", 8 * nonzeros + 12 * std::min(nonzeros, most));
   MemoryEstimate training = larger_of(std::move(largest), std::move(paths));
   MemoryEstimate fold = training.times(1 - 1.0 / plan.decision.folds);
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
   training = larger_of(std::move(fold), std::move(training));
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
   memory.add("nodes of rows", 24 * rows + 12.0 * static_cast<double>(at_nodes.num_labels_total()));
-  std::size_t num_places =
-      plan.at_nodes.labels.size() + plan.stacked.size() * plan.leaves.candidates.size();
   if (plan.names) {
-    num_places += 2 * plan.leaves.candidates.size();  // the names, and at most as many more nodes
     const double of_names = 8.0 * static_cast<double>(plan.names->num_nonzeros());
     memory.add("names of labels", 3 * of_names);  // and in the weights of the paths
   }
-  memory.add("scores of held-out rows", HeldOutLevels::num_bytes(X.num_rows(), num_places));
-  const DecisionTuner tuner(plan.decision, plan.leaves.sets, plan.rows.weights, {});
-  if (tuner.needs_scores()) {
-    memory.add("classifiers of the folds", 8 * nonzeros * plan.decision.folds);
-  }
+  memory.add("scores of held-out rows",
+             HeldOutLevels(plan.nodes(), plan.leaves.sets, plan.rows.weights).num_bytes());
+  MemoryEstimate classifiers;  // until the level weights are fitted
+  classifiers.add("classifiers of the folds", 8 * nonzeros * plan.decision.folds);
   memory.add(tuned_memory(plan.decision, X, plan.leaves.sets,
                           static_cast<std::uint32_t>(plan.leaves.candidates.size()),
-                          std::move(training)));
+                          std::move(training), classifiers));
   return memory;
 }
 

@@ -94,8 +94,8 @@ TrainResult train_shared_norm(const SharedSvmPlan& plan, Executor& executor, Run
   return result;
 }
 
-/// By alternation there are two models at a time: that of the last node weights, and the one being
-/// solved or measured.
+/// By alternation there are two solutions at a time: that of the last node weights, and the one
+/// being solved or measured. The model is made of the last one alone.
 MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   const std::vector<double> alpha(graph.num_nodes(), 1.0);
@@ -111,9 +111,14 @@ MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
       plan.has_label_sets()
           ? label_set_svm_memory(X, plan.leaves.sets, graph, alpha, {}, {}, num_threads)
           : path_svm_memory(X, graph, alpha, !plan.costs.empty(), {}, {}, num_threads);
-  memory.add(plan.has_label_sets()
-                 ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows, one.times(2))
-                 : one.times(2));
+  MemoryEstimate two;
+  for (const MemoryEstimate::Part& part : one.parts()) {
+    if (part.name != "model") two.add(part.name, 2 * part.bytes);
+  }
+  MemoryEstimate training = larger_of(std::move(two), one);
+  memory.add(plan.has_label_sets() ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows,
+                                                               std::move(training))
+                                   : std::move(training));
   return memory;
 }
 

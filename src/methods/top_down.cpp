@@ -46,20 +46,6 @@ NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
   return narrow;
 }
 
-/// A non-zero weight.
-struct Weight {
-  FeatureId feature;
-  NodeId node;
-  float value;
-};
-
-struct FamilyFit {
-  double primal = 0, dual = 0;
-  int passes = 0;
-  Stop stop = Stop::converged;
-  std::vector<Weight> weights;
-};
-
 /// With features in the columns of X.
 std::vector<LabelFit> fit_children(const TopDownSvmOptions& options, const Family& family,
                                    const CsrView& X, std::span<const double> row_weights,
@@ -78,52 +64,44 @@ std::vector<LabelFit> fit_children(const TopDownSvmOptions& options, const Famil
   return children;
 }
 
-FamilyFit summary_of(const Family& family, const std::vector<LabelFit>& children) {
-  FamilyFit result;
-  for (std::size_t k = 0; k < children.size(); ++k) {
-    const auto& [fit, weights, duals] = children[k];
-    result.primal += fit.primal;
-    result.dual += fit.dual;
-    result.passes = std::max(result.passes, fit.passes);
-    result.stop = std::max(result.stop, fit.stop);
-    for (std::size_t m = 0; m < weights.features.size(); ++m) {
-      if (weights.values[m] == 0) continue;
-      result.weights.push_back({weights.features[m], family.children[k], weights.values[m]});
+/// The fits of one training, whose labels become nodes.
+struct NodeFits {
+  explicit NodeFits(std::uint32_t num_nodes) : of_node(num_nodes) {}
+
+  std::vector<LabelFit> of_node;
+
+  /// Takes those of a family. Families have no node in common, so that threads may add them.
+  void take(const Family& family, std::vector<LabelFit> children) {
+    for (std::size_t k = 0; k < children.size(); ++k) {
+      of_node[family.children[k]] = std::move(children[k]);
     }
   }
-  return result;
-}
+
+  /// In the order of the families.
+  FitReport report(const std::vector<Family>& families) const {
+    FitReport report;
+    report.primal = report.dual = 0;
+    for (const Family& family : families) {
+      double primal = 0, dual = 0;
+      for (const NodeId child : family.children) {
+        const BinaryFit& fit = of_node[child].fit;
+        primal += fit.primal;
+        dual += fit.dual;
+        report.passes = std::max(report.passes, fit.passes);
+        report.stop = std::max(report.stop, fit.stop);
+      }
+      report.primal += primal;
+      report.dual += dual;
+    }
+    report.relative_gap = report.primal > 0 ? (report.primal - report.dual) / report.primal : 0.0;
+    return report;
+  }
+};
 
 struct TopDownFit {
   WeightMatrix weights;
   FitReport report;
 };
-
-WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features,
-                        std::uint32_t num_nodes) {
-  std::vector<Weight> all;
-  for (FamilyFit& fit : fits) {
-    all.insert(all.end(), fit.weights.begin(), fit.weights.end());
-    fit.weights = {};
-  }
-  std::sort(all.begin(), all.end(), [](const Weight& a, const Weight& b) {
-    return a.feature != b.feature ? a.feature < b.feature : a.node < b.node;
-  });
-  CsrMatrix by_feature(num_nodes);
-  std::vector<FeatureId> nodes;
-  std::vector<float> values;
-  std::size_t k = 0;
-  for (FeatureId j = 0; j < num_features; ++j) {
-    nodes.clear();
-    values.clear();
-    for (; k < all.size() && all[k].feature == j; ++k) {
-      nodes.push_back(all[k].node);
-      values.push_back(all[k].value);
-    }
-    by_feature.append_row(nodes, values);
-  }
-  return WeightMatrix::sparse(std::move(by_feature)).compacted();
-}
 
 /// The fits of families that were trained elsewhere, in the order of family_problems_of(); null:
 /// none.
@@ -139,34 +117,24 @@ TopDownFit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, c
                     FamilySource& source, Executor& executor, RunControl& control) {
   constexpr std::size_t kManyRows = 4096;  // families with at least so many rows use all threads
   const std::vector<Family> families = families_of(graph, sets);
-  std::vector<FamilyFit> fits(families.size());
+  NodeFits fits(graph.num_nodes());
   std::vector<std::size_t> small;
   for (std::size_t f = 0; f < families.size(); ++f) {
     if (source.fits) {
-      fits[f] = summary_of(families[f], source.fits(source.next++));
+      fits.take(families[f], source.fits(source.next++));
     } else if (families[f].rows.size() < kManyRows) {
       small.push_back(f);
     } else {
-      fits[f] = summary_of(families[f],
-                           fit_children(options, families[f], X, row_weights, executor, control));
+      fits.take(families[f], fit_children(options, families[f], X, row_weights, executor, control));
     }
   }
   executor.for_each(small.size(), [&](std::size_t k, int) {
     const Family& family = families[small[k]];
-    fits[small[k]] =
-        summary_of(family, fit_children(options, family, X, row_weights, executor, control));
+    fits.take(family, fit_children(options, family, X, row_weights, executor, control));
   });
   TopDownFit result;
-  FitReport& report = result.report;
-  report.primal = report.dual = 0;
-  for (const FamilyFit& family : fits) {
-    report.primal += family.primal;
-    report.dual += family.dual;
-    report.stop = std::max(report.stop, family.stop);
-    report.passes = std::max(report.passes, family.passes);
-  }
-  report.relative_gap = report.primal > 0 ? (report.primal - report.dual) / report.primal : 0.0;
-  result.weights = weights_of(fits, X.num_columns(), graph.num_nodes());
+  result.report = fits.report(families);
+  result.weights = joined(X.num_columns(), std::move(fits.of_node), executor).weights;
   return result;
 }
 
@@ -288,8 +256,8 @@ TrainResult train_top_down(const TopDownPlan& plan, const LabelFitSource& fits, 
   return result;
 }
 
-/// The weights of the families, which are held twice while they are merged, and the narrowed rows
-/// and the classifiers of the largest family.
+/// The weights of the nodes and then the model, and the narrowed rows and the solver of the largest
+/// family.
 MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const LeafSets& leaves = plan.leaves;
@@ -309,11 +277,12 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
     largest = larger_of(std::move(largest), std::move(own));
     members += static_cast<double>(family.rows.size() + family.sets.num_labels_total());
   }
-  MemoryEstimate training = largest.times(num_threads);
-  training.add("families", 12 * members);
+  MemoryEstimate training = largest.times(num_threads), model;
   const double dense = 4.0 * static_cast<double>(X.num_columns()) * leaves.tree.graph.num_nodes();
-  training.add("weights of the families", 2 * sizeof(Weight) * weights);
-  training.add("model", 8 * weights + std::min(8 * weights, dense));
+  model.add("model", std::min(8 * weights, dense) + 8.0 * static_cast<double>(X.num_columns()));
+  training = larger_of(std::move(training), std::move(model));
+  training.add("families", 12 * members);
+  training.add("weights of the nodes", 8 * weights);
   if (needs_scale(plan)) {
     MemoryEstimate fold = training.times(1 - 1.0 / kScaleFolds);
     fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) +

@@ -86,8 +86,9 @@ MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDual
              num_threads * (4.0 * detail::kLanes * columns +
                             2.0 * static_cast<double>(problem.X.num_rows())) +
                  kLanesOfLeaves * 16 * columns);
-  // Node by node, in arrays that grow; then feature by feature; then dense where that is smaller.
-  memory.add("model", 20 * nonzeros + (dense < 8 * nonzeros ? dense : 0));
+  // Node by node, in arrays that grow to at most half again as much; then feature by feature beside
+  // them; then dense where that is smaller.
+  memory.add("model", 16 * nonzeros + (dense < 8 * nonzeros ? dense : 0));
   return memory;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "data/column_use.hpp"
 #include "outputs/path/bounded_path_oracle.hpp"
@@ -31,13 +32,20 @@ double path_entries(const LabelGraph& graph) {
 }
 
 /// Bytes of the weights of all nodes in a model (NodeScorer::node_weights): place and value of each
-/// that is not 0, or all features and nodes. W has `weights` bytes, and a path `path` nodes.
-double model_bytes(const CsrView& X, std::span<const double> alpha, double weights, double path) {
+/// that is not 0, or all features and nodes. A path has `path` nodes.
+double model_bytes(const CsrView& X, std::span<const double> alpha, double path) {
   constexpr double kLabellings = 16;  // that differ from a row's own while it is trained on
   const auto features = static_cast<double>(X.num_columns());
-  const double touched = static_cast<double>(X.num_nonzeros()) * kLabellings * path;
-  return std::min(8 * std::min(weights / 4, touched) + 8 * features,
-                  4 * features * static_cast<double>(alpha.size()));
+  const auto weighted = static_cast<double>(
+      std::count_if(alpha.begin(), alpha.end(), [](double each) { return each > 0; }));
+  // A feature of few rows has weights at the nodes of their paths only.
+  std::vector<std::uint32_t> num_rows(X.num_columns(), 0);
+  for (const FeatureId feature : X.columns()) ++num_rows[feature];
+  double touched = 0;
+  for (const std::uint32_t rows : num_rows) {
+    touched += std::min(weighted, rows * kLabellings * path);
+  }
+  return std::min(8 * touched + 8 * features, 4 * features * static_cast<double>(alpha.size()));
 }
 
 /// Arrays of that size: BCFW needs one, SGD two sums and their average.
@@ -56,7 +64,7 @@ MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha,
                                        24.0 * static_cast<double>(X.num_rows()) +
                                        8.0 * static_cast<double>(X.num_columns()));
   memory.add("classifiers", arrays_of_weights(training, continuation) * weights);
-  memory.add("model", model_bytes(X, alpha, weights, path));
+  memory.add("model", model_bytes(X, alpha, path));
   return memory;
 }
 
@@ -94,7 +102,7 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
 
 double path_weight_bytes(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha) {
   const auto leaves = static_cast<double>(graph.leaves().size());
-  return model_bytes(X, alpha, weight_bytes(X, alpha), path_entries(graph) / std::max(1.0, leaves));
+  return model_bytes(X, alpha, path_entries(graph) / std::max(1.0, leaves));
 }
 
 MemoryEstimate partial_path_svm_memory(const CsrView& X, const LeafChoices& choices,
@@ -120,9 +128,10 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const Continuation& continuation, int num_threads) {
   const bool is_sgd = uses_sgd(training);
   // The more leaves there are, the more label sets steps add to the active set of a row, which
-  // holds the products of all pairs. A label set has about a tenth of the nodes, because few nodes
-  // are excluded in the first passes.
-  const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
+  // holds the products of all pairs; there are few where each row has one leaf. A label set has
+  // about a tenth of the nodes, because few nodes are excluded in the first passes.
+  const double most = leaves_of_row.single_label() ? 8 : 60;
+  const double labellings = std::min(most, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
   constexpr double kNodeBytes = 0.4;
   const auto rows = static_cast<double>(X.num_rows());
   const double entries = path_entries(graph);

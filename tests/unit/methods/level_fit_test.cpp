@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
@@ -267,9 +268,18 @@ TEST(LevelFit, ends_with_the_weights_so_far_where_time_is_over) {
 }
 
 TEST(LevelFit, memory_is_that_of_the_scores_up_to_a_limit) {
-  EXPECT_EQ(HeldOutLevels::num_bytes(10, 3), 4 * 10 * 3);
-  const double most = 4.0 * static_cast<double>(HeldOutLevels::kMostTerms + 1000);
-  EXPECT_EQ(HeldOutLevels::num_bytes(std::size_t{1} << 40U, 1000), most);
+  const Problem problem = drawn(30, {0.5, 0.3, 1}, 1);
+  const LabelSets few = sets_of(problem);
+  EXPECT_EQ(HeldOutLevels(problem.level_nodes(), few, {}).num_bytes(), 4 * 30 * 6);
+  constexpr std::uint32_t kLeaves = 4096;  // so that all scores of these rows exceed kMostTerms
+  const LabelGraph flat = LabelGraph::flat(kLeaves);
+  std::vector<NodeId> leaves(kLeaves);
+  std::iota(leaves.begin(), leaves.end(), NodeId{0});
+  const NodeLists above = ancestor_sets(flat, leaves);
+  LabelSets many;
+  for (std::uint32_t i = 0; i < 17'000; ++i) many.append(std::span(&leaves[0], 1));
+  const LevelNodes nodes{flat, leaves, leaves, above};
+  EXPECT_EQ(HeldOutLevels(nodes, many, {}).num_bytes(), 4.0 * 8'500 * kLeaves);
 }
 
 const LevelWeights kLevels{{2, 0.5, 3}, {0.25, -1, 4}};
