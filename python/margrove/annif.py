@@ -112,6 +112,8 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
 
     _model: Any = None
     _subject_of_class: NDArray[np.int64]
+    _inner: dict[Any, tuple[int, int]]  # of the model _inner_of
+    _inner_of: Any = None
 
     def initialize(self, parallel: bool = False) -> None:
         """Loads the model. Raises NotInitializedException without one that gives probabilities."""
@@ -321,24 +323,31 @@ class MargroveBackend(hyperopt.AnnifHyperoptBackend):
         as much."""
         if not texts or model.hierarchy_ is None:
             return [{} for _ in texts]
-        nodes = model.nodes_.tolist()
-        place = {node: k for k, node in enumerate(nodes)}
-        has_children = {parent for parent, _ in model.hierarchy_.edges}
-        subject_of_node = self._subjects_of(model.nodes_)
+        inner = self._inner_nodes(model)
         lowest = model.predict(texts, stop="inner", min_confidence=least)
         if not isinstance(lowest, list):  # one for each text
             lowest = [{node} - {None} for node in lowest.tolist()]
         found = []
         for chosen, of_nodes in zip(lowest, model.predict_node_proba(texts), strict=True):
-            numbers = [place[node] for node in chosen if node in has_children]
-            found.append(
-                {
-                    int(subject_of_node[k]): float(of_nodes[k])
-                    for k in sorted(numbers)
-                    if subject_of_node[k] >= 0
-                }
-            )
+            numbers = sorted(inner[node] for node in chosen if node in inner)
+            found.append({subject: float(of_nodes[k]) for k, subject in numbers})
         return found
+
+    def _inner_nodes(self, model: Any) -> dict[Any, tuple[int, int]]:
+        """The place in `nodes_` and Annif's number of each inner node that is a subject. Found once
+        for a model, as vocabularies have tens of thousands."""
+        if self._inner_of is not model:
+            parents = {parent for parent, _ in model.hierarchy_.edges}
+            nodes = model.nodes_.tolist()
+            places = [k for k, node in enumerate(nodes) if node in parents]
+            subjects = self._subjects_of(model.nodes_[places]).tolist()
+            self._inner = {
+                nodes[k]: (k, subject)
+                for k, subject in zip(places, subjects, strict=True)
+                if subject >= 0
+            }
+            self._inner_of = model
+        return self._inner
 
     def get_hp_optimizer(self, corpus: Any, metric: str) -> "MargroveOptimizer":
         """What `annif hyperopt` runs."""
