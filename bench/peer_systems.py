@@ -120,9 +120,9 @@ def train_margrove(system: str, part: Part, settings: Settings, limit: float) ->
     write_svmlight(part.X, sets, part.labels, rows)
     method = system.split()[1]
     options = ["--method", method, "--threads", "1", "--quiet"]
-    if method != "flat-svm":
+    if SYSTEMS[system].needs_hierarchy:
         options += ["--hierarchy", str(part.hierarchy)]
-    if any(len(labels) > 1 for labels in sets) and method == "flat-svm":
+    elif any(len(labels) > 1 for labels in sets):
         # Rankings need no thresholds, whose cross-validation takes three more trainings.
         options += ["--decision", "zero"]
     for name, value in settings.items():
@@ -358,6 +358,11 @@ class Grids:
     c: list[Settings] = field(
         default_factory=lambda: [{}, *({"C": C} for C in (0.3, 3.0, 0.1, 10.0))]
     )
+    label_trees: list[Settings] = field(
+        default_factory=lambda: [
+            *({}, {"C": 3.0}, {"C": 0.3}, {"trees": 6.0}, {"beam": 30.0}, {"max-leaves": 30.0}),
+        ]
+    )
     omikuji: list[Settings] = field(
         default_factory=lambda: [
             *({}, {"linear_c": 3.0}, {"linear_c": 0.3}, {"linear_c": 10.0}),
@@ -383,6 +388,7 @@ OMIKUJI = (GRIDS.omikuji, prepare_omikuji, load_omikuji)
 NAPKINXC = (prepare_napkinxc, load_napkinxc)
 SYSTEMS = {
     "margrove flat-svm": System(GRIDS.c),
+    "margrove label-trees": System(GRIDS.label_trees),
     "margrove level-svm": System(GRIDS.c, needs_hierarchy=True),
     "margrove nhsvm": System(GRIDS.c, needs_hierarchy=True, needs_one_label=True),
     "omikuji Parabel": System(*OMIKUJI),

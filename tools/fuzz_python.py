@@ -33,7 +33,7 @@ with atheris.instrument_imports(include=["margrove"]):
     ]  # fmt: skip
     WITH_HIERARCHY = [
         mg.HSVC, mg.NHSVC, mg.SharedSVC, mg.HRSVC, mg.HRLogisticRegression, mg.TopDownSVC,
-        mg.LevelSVC,
+        mg.LabelTreesSVC, mg.LevelSVC,
     ]  # fmt: skip
 
 

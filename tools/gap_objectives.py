@@ -283,8 +283,20 @@ def crammer_singer(parts: LinearParts, name: str) -> Objective:
     return parts.objective(pieces, np.eye(parts.num_nodes))
 
 
-def top_down(parts: LinearParts, loss: str) -> Objective:
-    """One-vs-rest among the nodes with the same parents, on the rows below these."""
+def label_trees(parts: LinearParts, loss: str) -> Objective:
+    """The same in each tree, whose leaves all have the labels of the rows."""
+    leaves: dict[int, set[int]] = {}
+    for n in parts.graph.leaves:
+        leaves.setdefault(int(parts.label_of_node[n]), set()).add(n)
+    parts.sets = [
+        frozenset().union(*(leaves[int(parts.label_of_node[n])] for n in own)) for own in parts.sets
+    ]
+    return top_down(parts, loss, has_trees=True)
+
+
+def top_down(parts: LinearParts, loss: str, has_trees: bool = False) -> Objective:
+    """One-vs-rest among the nodes with the same parents, on the rows below these. has_trees: the
+    roots have no classifiers."""
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
     below: dict[int, set[int]] = {}
     for i, truth in enumerate(parts.sets):
@@ -295,6 +307,8 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
     families: dict[tuple[int, ...], list[int]] = {}
     for n in below:
         families.setdefault(tuple(sorted(parts.graph.parents[n])), []).append(n)
+    if has_trees:
+        del families[()]
     pieces = []
     for parents, children in families.items():
         rows = set().union(*(below[n] for n in parents or children))
@@ -470,7 +484,7 @@ def of_linear(model: Model, data: Path) -> Objective:
         return of_labels(parts, loss, np.eye(parts.num_nodes), paths)
     if method in ("hr-svm", "hr-lr"):
         return recursive(parts, loss, data)
-    of_nodes = {"top-down-svm": top_down, "level-svm": of_levels}
+    of_nodes = {"top-down-svm": top_down, "label-trees": label_trees, "level-svm": of_levels}
     if method in of_nodes:
         return of_nodes[method](parts, loss)
     if method == "structured":
@@ -487,7 +501,7 @@ def objective(model: Model, data: Path) -> Objective:
     """Raises ValueError where the problem is not written out here."""
     kind = model.metadata["kind"]
     name = model.option("surrogate", "margin")
-    if kind in ("linear", "top-down"):
+    if kind in ("linear", "top-down", "label-trees"):
         return of_linear(model, data)
     if kind == "chain":
         return chain(model, data, name)

@@ -108,6 +108,14 @@ ESTIMATORS = [
         "The hierarchy is a tree or DAG; without one it is FlatSVC. Rows may have several labels.",
     ),
     Estimator(
+        "LabelTreesSVC",
+        "label-trees",
+        True,
+        "Learned trees of many labels: linear SVMs among the children of each node, averaged.\n\n"
+        "The trees are learned from the labels' rows, as those of Parabel; a hierarchy plays no "
+        "part in training. Rows may have several labels.",
+    ),
+    Estimator(
         "LevelSVC",
         "level-svm",
         True,

@@ -81,6 +81,7 @@ CASES = [
         "--method top-down-svm",
         "--method top-down-svm --intercept-penalty 0",
         "--method top-down-svm --beam 3 --loss squared-hinge",
+        "--method label-trees --max-leaves 2 --beam 2",
         "--method level-svm",
         "--method level-svm --loss hinge --intercept-penalty 0",
         predict="--top 3 --scores",
@@ -111,6 +112,7 @@ CASES = [
         "--method hr-lr --tfidf --tolerance 0.02",
         "--method hr-lr --tfidf --tolerance 0.02 --multiclass softmax",
         "--method top-down-svm --tfidf --beam 0",
+        "--method label-trees --tfidf --trees 2",
         "--method level-svm --tfidf --bias 0",
         predict="--paths",
     ),
@@ -143,6 +145,7 @@ CASES = [
         "--method hr-svm --C 0.1 --loss squared-hinge --max-passes 100 --decision argmax",
         "--method hr-lr --C 0.1 --decision instance",
         "--method top-down-svm --C 0.1 --decision rcut",
+        "--method label-trees --C 0.1 --max-leaves 2",
         "--method level-svm --C 0.1",
     ),
     *with_hierarchy(

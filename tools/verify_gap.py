@@ -201,6 +201,8 @@ CASES = [  # method and options, training file
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
     ("top-down-svm --hierarchy dag --beam 1", "rows"),
+    ("label-trees --trees 2 --max-leaves 2", "rows"),
+    ("label-trees --max-leaves 2 --loss hinge --decision argmax", "sets"),
     *((f"level-svm --hierarchy {o}", "grouped") for o in (
         "tree", "dag", "tree --bias 0", "tree --multiclass ovr",
         "dag --multiclass ovr --loss hinge")),

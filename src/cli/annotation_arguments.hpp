@@ -13,12 +13,12 @@ struct AnnotationOptions {
   static auto fields() {
     using O = AnnotationOptions;
     return std::tuple{
-        field("annotations", &O::annotations, Choices{},
+        field("annotations", &O::annotations, detail::Choices{},
               "GAF file with the terms of objects, which are the labels of rows; rows have the ids "
               "of objects instead of labels (id_column, or the label of other formats)"),
-        field("evidence", &O::evidence, Choices{},
+        field("evidence", &O::evidence, detail::Choices{},
               "GAF: only annotations with these evidence codes, separated by commas"),
-        field("aspect", &O::aspect, Choices{},
+        field("aspect", &O::aspect, detail::Choices{},
               "GAF: only terms of these aspects: letters of F, P and C, separated by commas"),
     };
   }

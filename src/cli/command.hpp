@@ -167,7 +167,7 @@ struct RunOptions {
               "refuse suspicious rows (without features or labels, with values beyond 1e10), and "
               "write no model where training ends with a warning"),
         field("quiet", &RunOptions::quiet, "print no progress on stderr"),
-        field("log", &RunOptions::log, Choices{{"text", "json"}},
+        field("log", &RunOptions::log, detail::Choices{{"text", "json"}},
               "progress on stderr: text, a bar or a line every few seconds; json, an object on a "
               "line for every report"),
     };

@@ -75,7 +75,7 @@ struct CompressOptions {
         field("precision", &CompressOptions::precision,
               "how a weight is stored: in 4 bytes, in 2, or in 1 as a multiple of its feature's "
               "step"),
-        field("metric", &CompressOptions::metric, Choices{},
+        field("metric", &CompressOptions::metric, detail::Choices{},
               "metric of evaluate that is measured on the rows; empty: accuracy, or micro_f1 if "
               "the model gives label sets"),
         field("most_loss", &CompressOptions::most_loss, at_least(0),

@@ -15,41 +15,41 @@ auto RecordOptions::fields() {
   using O = RecordOptions;
   return std::tuple{
       field(
-          "format", &O::format, Choices{format_choices()},
+          "format", &O::format, detail::Choices{format_choices()},
           "format of TRAIN; auto: csv, tsv or jsonl by content if columns are selected, otherwise "
           "svmlight or, with the option text, annif (text<TAB><URI> <URI>) or text "
           "(label<TAB>text) by content"),
-      field("index_base", &O::index_base, Choices{{"auto", "0", "1"}},
+      field("index_base", &O::index_base, detail::Choices{{"auto", "0", "1"}},
             "svmlight: the index of the first feature. auto: 0 in files with a header `rows "
             "features labels`, otherwise 1. Models keep it for the rows that they are applied to"),
-      field("text_column", &O::text_column, Choices{},
+      field("text_column", &O::text_column, detail::Choices{},
             "column of text, whose words become tf-idf features. All columns: several names are "
             "separated by commas; in JSON lines a name is a key, with dots if it is nested. "
             "'m*' is every column whose name begins with m, and '*' every column that no "
             "other option names"),
-      field("text_weights", &O::text_weights, Choices{},
+      field("text_weights", &O::text_weights, detail::Choices{},
             "how often the words of a column of text count, as whole numbers: title=3,body=1; "
             "columns that are not named count once"),
-      field("numeric_columns", &O::numeric_columns, Choices{},
+      field("numeric_columns", &O::numeric_columns, detail::Choices{},
             "columns of numbers; missing ones become the mean and set a further feature"),
-      field("categorical_columns", &O::categorical_columns, Choices{},
+      field("categorical_columns", &O::categorical_columns, detail::Choices{},
             "columns of categories, each of which becomes a feature"),
-      field("vector_columns", &O::vector_columns, Choices{},
+      field("vector_columns", &O::vector_columns, detail::Choices{},
             "columns of a vector: numbers such as 'e*', or in JSON lines lists of numbers. The "
             "vector gets the share vector_share of the squared norm of a row"),
-      field("ignore_columns", &O::ignore_columns, Choices{},
+      field("ignore_columns", &O::ignore_columns, detail::Choices{},
             "columns that no pattern with * takes"),
-      field("label_column", &O::label_column, Choices{}, "column with the label"),
-      field("id_column", &O::id_column, Choices{},
+      field("label_column", &O::label_column, detail::Choices{}, "column with the label"),
+      field("id_column", &O::id_column, detail::Choices{},
             "column with the id of the object whose terms in the file of annotations are the "
             "labels"),
-      field("label_separator", &O::label_separator, Choices{},
+      field("label_separator", &O::label_separator, detail::Choices{},
             "text between several labels in the label column, or several paths in the path column"),
-      field("path_columns", &O::path_columns, Choices{},
+      field("path_columns", &O::path_columns, detail::Choices{},
             "columns with the label's path, one per level from the root down; the paths give the "
             "hierarchy"),
-      field("path_column", &O::path_column, Choices{}, "one column with the label's path"),
-      field("separator", &O::separator, Choices{}, "text between the levels of a path"),
+      field("path_column", &O::path_column, detail::Choices{}, "one column with the label's path"),
+      field("separator", &O::separator, detail::Choices{}, "text between the levels of a path"),
   };
 }
 

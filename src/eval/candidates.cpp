@@ -43,6 +43,15 @@ std::string of_trees(const DataFacts& facts) {
   return facts.is_tree ? "" : "it is tried on trees, but a node has several parents";
 }
 
+/// With fewer labels a tree has few levels, and with many labels a row is in most of its branches.
+std::string of_many_rare_labels(const DataFacts& facts) {
+  constexpr std::size_t kLeast = 1000;
+  constexpr double kMostOfRow = 10;
+  if (facts.num_labels < kLeast) return concat("it is tried for at least ", kLeast, " labels");
+  if (facts.labels_of_row <= kMostOfRow) return {};
+  return concat("it is tried for rows with up to ", kMostOfRow, " labels");
+}
+
 std::string of_few_rows_with_single_labels(const DataFacts& facts) {
   if (facts.has_several_labels) return "it is for rows with one label each";
   if (facts.num_labels > kMaxLabelsOfKernelSvm) {
@@ -69,6 +78,7 @@ const std::vector<Registered>& registry() {
       {{"flat-svm", {{"multiclass", "crammer-singer"}}, {}}, of_single_labels},
       {{"flat-lr", softmax, {}}, of_single_labels},
       {{"top-down-svm", squared, {{{"beam", "4"}}}}, of_trees},
+      {{"label-trees", {}, {{{"trees", "6"}}}}, of_many_rare_labels},
       {{"level-svm", squared, {}}, of_hierarchies},
       {{"nhsvm", {}, {alpha("maxmin"), alpha("leaves")}}, of_hierarchies},
       {{"hsvm", {}, {}}, of_hierarchies},
@@ -144,12 +154,18 @@ DataFacts facts_of(const Examples& raw, const Hierarchy* hierarchy) {
   facts.unlabelled = raw.labels.unlabelled();
   facts.has_several_labels = facts.unlabelled == LabelSets::Unlabelled::keep;
   std::set<LabelId> labels;
+  std::size_t num_labelled = 0;
   for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
     const auto set = raw.labels[i];
     facts.has_several_labels |= set.size() > 1;
+    num_labelled += set.empty() ? 0 : 1;
     labels.insert(set.begin(), set.end());
   }
   facts.num_labels = labels.size();
+  if (num_labelled > 0) {
+    facts.labels_of_row =
+        static_cast<double>(raw.labels.num_labels_total()) / static_cast<double>(num_labelled);
+  }
   facts.has_hierarchy = hierarchy != nullptr && !hierarchy->is_flat;
   if (facts.has_hierarchy) {
     std::set<NodeId> children;

@@ -40,6 +40,7 @@ std::string named_with_options(const std::string& method, const OptionValues& op
 /// What decides which methods are candidates.
 struct DataFacts {
   std::size_t num_rows = 0, num_labels = 0;
+  double labels_of_row = 1;  // on average
   bool has_hierarchy = false;
   bool is_tree = false;             // no node has two parents
   bool has_several_labels = false;  // a row has several labels, or rows have sets of any size

@@ -173,7 +173,8 @@ void use_checkpoint(const Method& method, const TrainingSet& data, Plan& plan) {
   if (plan.keeps_checkpoints) return;
   require<InvalidOption>(
       plan.problems != nullptr, "option checkpoint is given, but method ", method.name,
-      " with these options does not keep its state. top-down-svm does, flat-svm, flat-lr and "
+      " with these options does not keep its state. top-down-svm and label-trees do, flat-svm, "
+      "flat-lr and "
       "level-svm with multiclass ovr (in a stack centroids at most) do, and hsvm, nhsvm and "
       "structured with solver bcfw or sgd, without partial labels");
   plan.train = [plan, checkpoint, source = data.source](Executor& executor, RunControl& control) {

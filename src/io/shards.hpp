@@ -18,8 +18,8 @@ namespace margrove {
 
 /// The methods whose labels are independent problems, for messages.
 inline constexpr std::string_view kMethodsInShards =
-    "flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids at most), and "
-    "top-down-svm";
+    "flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids at most), "
+    "top-down-svm and label-trees";
 
 /// Writes what the shards of a training need to `folder`, which is made if there is none. A folder
 /// that holds the same training already keeps its finished shards. There are at most `num_shards`

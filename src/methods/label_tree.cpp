@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -49,29 +50,27 @@ CsrMatrix centroids_of(const CsrView& X, const LabelSets& labels, std::uint32_t 
 class Division {
  public:
   Division(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-           const LabelTreeOptions& options, RunControl& control)
+           const LabelTreeOptions& options, int num_trees, RunControl& control)
       : options_(options),
         control_(control),
         centroids_(centroids_of(X, labels, num_labels)),
         random_(options.seed),
         middles_{std::vector<double>(X.num_columns()), std::vector<double>(X.num_columns())},
-        next_(num_labels) {}
+        next_(num_labels * static_cast<NodeId>(num_trees)) {}
 
-  /// The node above some labels, whose order is that of the leaves below it then.
-  NodeId divide(std::span<LabelId> labels) {
-    const NodeId node = next_++;
-    if (labels.size() <= static_cast<std::size_t>(options_.max_leaves)) {
-      for (const LabelId label : labels) edges.push_back({node, label});
-      return node;
+  /// Adds a tree whose leaf of label l is node first_leaf + l.
+  void add_tree(NodeId first_leaf) {
+    std::vector<LabelId> labels(centroids_.view().num_rows());
+    std::iota(labels.begin(), labels.end(), LabelId{0});
+    first_leaf_ = first_leaf;
+    divide(labels);
+  }
+  /// Adds one whose root has all leaves below it.
+  void add_flat_tree(NodeId first_leaf) {
+    const NodeId root = next_++;
+    for (NodeId label = 0; label < centroids_.view().num_rows(); ++label) {
+      edges.push_back({root, first_leaf + label});
     }
-    const std::size_t first = labels.size() / 2;
-    separate(labels);
-    for (const auto half : {labels.first(first), labels.subspan(first)}) {
-      const std::size_t edge = edges.size();
-      edges.push_back({node, 0});
-      edges[edge].child = divide(half);
-    }
-    return node;
   }
   NodeId num_nodes() const { return next_; }
 
@@ -83,6 +82,23 @@ class Division {
     LabelId label;
     double to[2];
   };
+
+  /// The node above some labels, whose order is that of the leaves below it then.
+  NodeId divide(std::span<LabelId> labels) {
+    const NodeId node = next_++;
+    if (labels.size() <= static_cast<std::size_t>(options_.max_leaves)) {
+      for (const LabelId label : labels) edges.push_back({node, first_leaf_ + label});
+      return node;
+    }
+    const std::size_t first = labels.size() / 2;
+    separate(labels);
+    for (const auto half : {labels.first(first), labels.subspan(first)}) {
+      const std::size_t edge = edges.size();
+      edges.push_back({node, 0});
+      edges[edge].child = divide(half);
+    }
+    return node;
+  }
 
   /// Brings the labels of the first half to the front.
   void separate(std::span<LabelId> labels) {
@@ -149,25 +165,25 @@ class Division {
   Random random_;
   std::vector<double> middles_[2];  // of the halves, of length 1
   NodeId next_;                     // number of the next inner node
+  NodeId first_leaf_ = 0;           // of the present tree
 };
 
 }  // namespace
 
-LabelGraph learned_label_tree(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-                              const LabelTreeOptions& options, RunControl& control) {
+LabelGraph learned_label_trees(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+                               const LabelTreeOptions& options, RunControl& control) {
+  require<InvalidOption>(options.trees >= 1, "option trees is ", options.trees,
+                         ", but must be >= 1");
   require<InvalidOption>(options.max_leaves >= 2, "option max_leaves is ", options.max_leaves,
                          ", but must be >= 2");
-  std::vector<bool> has_rows(num_labels, false);
-  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
-    for (const LabelId label : labels[i]) has_rows[label] = true;
+  const bool is_divided = num_labels > static_cast<std::uint32_t>(options.max_leaves);
+  const int num_learned = is_divided ? options.trees : 1;
+  const bool has_flat = is_divided && options.one_vs_rest;
+  Division division(X, labels, num_labels, options, num_learned + (has_flat ? 1 : 0), control);
+  for (int tree = 0; tree < num_learned; ++tree) {
+    division.add_tree(num_labels * static_cast<NodeId>(tree));
   }
-  std::vector<LabelId> divided;
-  for (LabelId label = 0; label < num_labels; ++label) {
-    if (has_rows[label]) divided.push_back(label);
-  }
-  if (divided.empty()) return LabelGraph::flat(num_labels);
-  Division division(X, labels, num_labels, options, control);
-  division.divide(divided);
+  if (has_flat) division.add_flat_tree(num_labels * static_cast<NodeId>(num_learned));
   return LabelGraph::build(division.num_nodes(), division.edges);
 }
 

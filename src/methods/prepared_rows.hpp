@@ -34,7 +34,7 @@ struct RowWeightOptions {
   std::string class_weight = "none";
   static auto fields() {
     return std::tuple{field(
-        "class_weight", &RowWeightOptions::class_weight, Choices{},
+        "class_weight", &RowWeightOptions::class_weight, detail::Choices{},
         "factor of the loss of each row by its label: none; balanced: n / (k n_l) for n_l of n "
         "rows with label l of k labels; or a file of lines label<TAB>weight, where labels that it "
         "lacks have weight 1. For rows with one label; kernel methods and structured take none")};
@@ -46,7 +46,7 @@ struct KernelModelOptions {
   std::string kernel_model = {};
   static auto fields() {
     return std::tuple{field(
-        "kernel_model", &KernelModelOptions::kernel_model, Choices{},
+        "kernel_model", &KernelModelOptions::kernel_model, detail::Choices{},
         "kernel_features nystroem: a model of average-mkl, lp-mkl, simple-mkl or spn-mkl whose "
         "learned kernel takes the place of the Gaussian one, or a model with such features; rows "
         "get its preprocessing, and no other")};
@@ -82,7 +82,7 @@ struct PreprocessingOptions : TfidfOptions {
               "rows hold counts, which become tf-idf features"),
         field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm")};
     const std::tuple others{
-        field("stop_words", &PreprocessingOptions::stop_words_choice, Choices{},
+        field("stop_words", &PreprocessingOptions::stop_words_choice, detail::Choices{},
               "text: words that are left out: those of a language, such as english, or of a file"),
         field(
             "scale", &PreprocessingOptions::scale,

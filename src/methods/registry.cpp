@@ -6,6 +6,7 @@
 #include "base/similar_names.hpp"
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
+#include "model/label_trees_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/ridge_predictor.hpp"
 #include "model/top_down_predictor.hpp"
@@ -16,9 +17,8 @@ namespace {
 
 using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
 const std::map<std::string, Loader, std::less<>> kPredictors{
-    {"linear", LinearPredictor::load},
-    {"top-down", TopDownPredictor::load},
-    {"kernel", KernelPredictor::load},
+    {"linear", LinearPredictor::load},          {"top-down", TopDownPredictor::load},
+    {"label-trees", LabelTreesPredictor::load}, {"kernel", KernelPredictor::load},
     {"kernel-ridge", RidgePredictor::load},
 };
 

@@ -91,7 +91,7 @@ class StructuredRun final : public MethodRun {
   std::shared_ptr<const OutputRun> chosen() const { return runs_[chosen_type(types_, table_)]; }
 
   OptionTable shared_table() {
-    Choices models;
+    detail::Choices models;
     for (const OutputType& type : types_) models.values.push_back(type.name);
     const std::string help = "type of output: " + joined(types_, &OutputType::summary);
     return {shared_, StructuredOptions::fields(models, help)};

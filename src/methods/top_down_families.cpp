@@ -108,10 +108,30 @@ class Families {
   const std::vector<std::vector<std::uint32_t>> below_;
 };
 
+bool has_one_each(const LabelSets& sets) {
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    if (sets[i].size() != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<Family> families_of(const LabelGraph& graph, const LabelSets& sets) {
   return Families(graph, sets).all();
+}
+
+void mirror_pairs(std::vector<Family>& families) {
+  for (Family& family : families) {
+    if (family.children.size() != 2 || !has_one_each(family.sets)) continue;
+    LabelSets first;
+    for (std::size_t i = 0; i < family.sets.num_rows(); ++i) {
+      const auto set = family.sets[i];
+      first.append(set.front() == 0 ? set : std::span<const LabelId>());
+    }
+    family.sets = std::move(first);
+    family.is_mirrored = true;
+  }
 }
 
 }  // namespace margrove

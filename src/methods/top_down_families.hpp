@@ -16,6 +16,14 @@ struct Family {
   std::vector<NodeId> children;
   std::vector<std::uint32_t> rows;  // ascending
   LabelSets sets;                   // positions in `children`, one set for each of `rows`
+  /// Of two children, each row has one. The second has the weights of the first times -1, so that
+  /// only the first is trained, and `sets` do not have the second.
+  bool is_mirrored = false;
+
+  /// The number of classifiers that are trained.
+  std::uint32_t num_trained() const {
+    return is_mirrored ? 1 : static_cast<std::uint32_t>(children.size());
+  }
 };
 
 /// The families of rows whose labels are `sets`: leaves of `graph`, or inner nodes where labels are
@@ -24,5 +32,8 @@ struct Family {
 /// has all rows of the family are left out, because there is nothing to learn. O(sum over the rows
 /// of the ancestors of their labels and of the families of these), up to sorting.
 std::vector<Family> families_of(const LabelGraph& graph, const LabelSets& sets);
+
+/// Mirrors each family that can be.
+void mirror_pairs(std::vector<Family>& families);
 
 }  // namespace margrove

@@ -36,7 +36,7 @@ struct AnswerOptions {
               "give the most specific label, or of label sets all lowest labels, inner nodes "
               "included, with at least this probability; none where no root has it"),
         field("paths", &O::paths, "give the ancestors of a row's labels, too, parents first"),
-        field("show", &O::show, Choices{{"name", "path", "id"}},
+        field("show", &O::show, detail::Choices{{"name", "path", "id"}},
               "text of a label: its name, its path from a root or its id; default: the path if the "
               "labels are paths, otherwise the id"),
     };
@@ -62,7 +62,7 @@ struct ExplainOptions {
   static auto fields(const Range& num_features = at_least(0)) {
     using O = ExplainOptions;
     return std::tuple{
-        field("label", &O::label, Choices{},
+        field("label", &O::label, detail::Choices{},
               "explain this label's score instead of the prediction"),
         field("features", &O::features, num_features,
               "number of features to give per node, of kernels per source, or of other heads and "

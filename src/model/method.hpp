@@ -39,7 +39,8 @@ double intercept_value(const Options& options) {
   require<InvalidOption>(options.intercept_penalty > 0,
                          "option intercept_penalty is 0, but must be > 0 here: free intercepts are "
                          "for flat-svm and level-svm with multiclass ovr, flat-lr, top-down-svm, "
-                         "and hr-svm and hr-lr without a label graph and the alternating solver");
+                         "label-trees, and hr-svm and hr-lr without a label graph and the "
+                         "alternating solver");
   return options.bias / std::sqrt(options.intercept_penalty);
 }
 

@@ -37,7 +37,8 @@ struct StructuredOptions : CommonOptions {
   const ModelParts* start = nullptr;
 
   /// models: the names that `model` may be; empty: any text.
-  static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
+  static auto fields(const detail::Choices& models = {},
+                     const std::string& model_help = "type of output") {
     return std::tuple_cat(
         CommonOptions::fields(),
         detail::structured_fields<StructuredOptions>(

@@ -26,7 +26,7 @@ struct ServerOptions {
   static auto fields() {
     using O = ServerOptions;
     return std::tuple{
-        field("address", &O::address, Choices{},
+        field("address", &O::address, detail::Choices{},
               "IP address to listen on; any other than a loopback one needs --token-file"),
         field("port", &O::port, between(0, 65535), "port; 0: a free one, which the log names"),
         field("threads", &O::threads, at_least(0),

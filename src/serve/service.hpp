@@ -66,7 +66,8 @@ struct ModelChoice {
   std::string model;
   static auto fields() {
     return std::tuple{
-        field("model", &ModelChoice::model, Choices{}, "name of the model; default: the first one"),
+        field("model", &ModelChoice::model, detail::Choices{},
+              "name of the model; default: the first one"),
     };
   }
 };

@@ -257,8 +257,8 @@ class Checkpoints(CliTest):
         self.write("trees", parsed(5, 1))
         self.write("partial", rows(60, 6) + "a 1:1\nb 1:-1\n")
         no_state = (
-            "with these options does not keep its state. top-down-svm does, flat-svm, flat-lr and "
-            "level-svm with multiclass ovr (in a stack centroids at most) do"
+            "with these options does not keep its state. top-down-svm and label-trees do, "
+            "flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids at most) do"
         )
         hierarchy = ["--hierarchy", "tree"]
         cases = [

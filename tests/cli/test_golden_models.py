@@ -37,6 +37,7 @@ MODELS = {
     "v1-multilabel-text": Golden("--method flat-svm --text --C 10 texts", "texts"),
     "v1-counts": Golden("--method flat-lr --tfidf counts", "counts"),
     "v1-top-down": Golden("--method top-down-svm --hierarchy tree --beam 2 train", "short"),
+    "v1-label-trees": Golden("--method label-trees --max-leaves 2 train", "short"),
     "v1-levels": Golden("--method level-svm --multiclass ovr --hierarchy tree train", "short"),
     "v1-joint-levels": Golden("--method level-svm --hierarchy tree train", "short"),
     "v1-level-sets": Golden("--method level-svm --hierarchy dag sets", "sets", ""),
@@ -218,6 +219,9 @@ PLANS = {
     ),
     "v1-top-down": Golden(
         "--method top-down-svm --hierarchy go.obo --tolerance 1e-7 --shards 2 terms", "terms"
+    ),
+    "v1-label-trees": Golden(
+        "--method label-trees --trees 2 --max-leaves 2 --tolerance 1e-7 --shards 2 train", "short"
     ),
     "v1-levels": Golden(
         "--method level-svm --hierarchy tree3 --tolerance 1e-7 --shards 2 sets", "sets"

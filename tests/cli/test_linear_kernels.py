@@ -13,8 +13,8 @@ from pathlib import Path
 from test_cli import KERNEL_METHODS, CliTest
 
 TREE = "root near\nroot far\nnear n1\nnear n2\nfar f1\nfar f2\n"
-LINEAR = ("flat-svm", "flat-lr", "top-down-svm", "level-svm", "hr-svm", "hr-lr", "hsvm", "nhsvm",
-          "shared-svm")  # fmt: skip
+LINEAR = ("flat-svm", "flat-lr", "top-down-svm", "label-trees", "level-svm", "hr-svm", "hr-lr",
+          "hsvm", "nhsvm", "shared-svm")  # fmt: skip
 CHOICES = ("nystroem:60", "fourier:300")
 
 

@@ -138,7 +138,7 @@ class Shards(CliTest):
             2,
             "method hsvm with these options cannot be trained in shards: its labels are trained "
             "together. flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids "
-            "at most), and top-down-svm can",
+            "at most), top-down-svm and label-trees can",
             *("plan-shards", "--method", "hsvm", "--hierarchy", "tree", "train", "work"),
         )
         self.assert_fails(

@@ -33,8 +33,8 @@ from test_shard_training import EDGES, several_labels, single_labels, state_of
 TEXTS = ["red shoe", "blue hat", "green shoe", "red hat", "old blue shoe", "new hat"] * 2
 KINDS = ["shoe", "hat", "shoe", "hat", "shoe", "hat"] * 2
 CAN = (
-    "flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids at most), and "
-    "top-down-svm can"
+    "flat-svm, flat-lr and level-svm with multiclass ovr (in a stack centroids at most), "
+    "top-down-svm and label-trees can"
 )
 
 

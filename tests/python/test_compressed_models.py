@@ -54,7 +54,7 @@ def test_intercepts_are_kept_as_they_are() -> None:
 def test_hierarchical_models_can_be_compressed() -> None:
     X, y = rows(classes=4)
     hierarchy = [("left", 0), ("left", 1), ("right", 2), ("right", 3)]
-    for estimator in (mg.NHSVC, mg.HRSVC, mg.TopDownSVC, mg.LevelSVC):
+    for estimator in (mg.NHSVC, mg.HRSVC, mg.TopDownSVC, mg.LabelTreesSVC, mg.LevelSVC):
         model = estimator(hierarchy=hierarchy).fit(X, y)
         smaller = model.compressed(keep=0.5)
         assert smaller.score(X, y) >= model.score(X, y) - 0.01

@@ -23,6 +23,7 @@ from margrove import (
     FlatSVC,
     HRLogisticRegression,
     KernelRidgeClassifier,
+    LabelTreesSVC,
     LevelSVC,
     ModelFileError,
     SharedSVC,
@@ -55,6 +56,7 @@ ESTIMATORS: list[type[Classifier]] = [
     HRSVC,
     HRLogisticRegression,
     TopDownSVC,
+    LabelTreesSVC,
     LevelSVC,
 ]
 EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]

@@ -13,6 +13,7 @@ from margrove import (
     FlatLogisticRegression,
     FlatSVC,
     HRLogisticRegression,
+    LabelTreesSVC,
     LevelSVC,
     SharedSVC,
     TopDownSVC,
@@ -110,7 +111,8 @@ def test_free_intercepts_are_those_of_liblinear(
     np.testing.assert_allclose(scores / 2, sign * np.array(values)[:, 0], atol=1e-4)
 
 
-@pytest.mark.parametrize("made", [FlatSVC, HRSVC, TopDownSVC, LevelSVC, HSVC, NHSVC, SharedSVC])
+@pytest.mark.parametrize("made", [FlatSVC, HRSVC, TopDownSVC, LabelTreesSVC, LevelSVC, HSVC, NHSVC,
+                                  SharedSVC])  # fmt: skip
 def test_a_penalty_of_a_quarter_is_twice_the_constant(made: type) -> None:
     X, y = rows(full=False)
     penalty = train(made, X, y, intercept_penalty=0.25).decision_function(X)

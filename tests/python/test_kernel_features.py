@@ -17,6 +17,7 @@ from margrove.classifiers import (
     FlatSVC,
     HRLogisticRegression,
     KernelRidgeClassifier,
+    LabelTreesSVC,
     LevelSVC,
     SharedSVC,
     StructuredSVC,
@@ -41,7 +42,7 @@ def rings(num_rows: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int
     return X.astype(np.float32), y
 
 
-@pytest.mark.parametrize("estimator", [*LINEAR, TopDownSVC, LevelSVC])
+@pytest.mark.parametrize("estimator", [*LINEAR, TopDownSVC, LabelTreesSVC, LevelSVC])
 @pytest.mark.parametrize("choice", CHOICES)
 def test_linear_estimators_learn_what_is_not_linear(estimator: type, choice: str) -> None:
     X, y = rings(300, 1)

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import HSVC, FlatLogisticRegression, FlatSVC, LevelSVC, TopDownSVC, shards
+from margrove import (
+    HSVC,
+    FlatLogisticRegression,
+    FlatSVC,
+    LabelTreesSVC,
+    LevelSVC,
+    TopDownSVC,
+    shards,
+)
 from numpy.typing import NDArray
 
 EDGES = [(f"n{k // 4}", f"leaf{k}") for k in range(40)]
@@ -43,6 +51,8 @@ ESTIMATORS = {
     "logistic, shrunk thresholds": (FlatLogisticRegression(decision="shrunk"), several_labels),
     "top-down": (TopDownSVC(hierarchy=EDGES), single_labels),
     "top-down, greedy": (TopDownSVC(hierarchy=EDGES, beam=1, loss="squared-hinge"), single_labels),
+    "label trees": (LabelTreesSVC(max_leaves=2), single_labels),
+    "label trees, tuned decision": (LabelTreesSVC(max_leaves=2, trees=2), several_labels),
     "levels": (LevelSVC(hierarchy=EDGES, multiclass="ovr"), single_labels),
     "levels, tuned decision": (LevelSVC(hierarchy=LEVELS), several_labels),
 }

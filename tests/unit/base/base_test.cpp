@@ -183,7 +183,8 @@ struct ExampleOptions {
         field("C", &ExampleOptions::C, positive, "loss weight"),
         field("max_passes", &ExampleOptions::max_passes, at_least(1), "passes over the data"),
         field("shrink", &ExampleOptions::shrink, "leave out variables at a bound"),
-        field("loss", &ExampleOptions::loss, Choices{{"hinge", "squared-hinge"}}, "point loss"),
+        field("loss", &ExampleOptions::loss, detail::Choices{{"hinge", "squared-hinge"}},
+              "point loss"),
     };
   }
 };

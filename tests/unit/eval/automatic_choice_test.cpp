@@ -188,9 +188,10 @@ TEST(MeanOverRows, weighs_parts_by_their_rows) {
 // Candidates --------------------------------------------------------------------------------------
 
 TEST(Candidates, have_options_that_their_methods_take) {
-  for (const bool several : {false, true}) {
+  for (const auto& [several, num_labels] :
+       {std::pair{false, 4U}, std::pair{true, 4U}, std::pair{false, 2000U}}) {
     const DataFacts facts{.num_rows = 100,
-                          .num_labels = 4,
+                          .num_labels = num_labels,
                           .has_hierarchy = true,
                           .is_tree = true,
                           .has_several_labels = several};
@@ -218,6 +219,11 @@ TEST(Candidates, are_left_out_with_the_reason) {
   const auto of_sets =
       candidates_for({.num_rows = 9, .num_labels = 4, .has_several_labels = true}).left_out;
   EXPECT_THAT(of_sets, Contains(Field(&LeftOut::reason, "it is for rows with one label each")));
+  EXPECT_THAT(of_sets, Contains(Field(&LeftOut::reason, "it is tried for at least 1000 labels")));
+  const auto of_terms =
+      candidates_for({.num_rows = 9, .num_labels = 4000, .labels_of_row = 30}).left_out;
+  EXPECT_THAT(of_terms,
+              Contains(Field(&LeftOut::reason, "it is tried for rows with up to 10 labels")));
   const auto of_kept =
       candidates_for({.num_rows = 9, .num_labels = 4, .unlabelled = LabelSets::Unlabelled::keep})
           .left_out;

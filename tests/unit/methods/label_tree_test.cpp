@@ -20,13 +20,12 @@ struct Rows {
   LabelSets labels;
 };
 
-/// Labels l with words of their own and of their group l % num_groups; label 0 has no rows if
-/// `first_label` is 1.
-Rows grouped_rows(std::uint32_t num_labels, std::uint32_t num_groups, LabelId first_label = 0) {
+/// Labels l with words of their own and of their group l % num_groups.
+Rows grouped_rows(std::uint32_t num_labels, std::uint32_t num_groups) {
   Rows rows{CsrMatrix(num_groups + num_labels + 1), {}};
   Random random(7);
   for (int repeat = 0; repeat < 3; ++repeat) {
-    for (LabelId label = first_label; label < num_labels; ++label) {
+    for (LabelId label = 0; label < num_labels; ++label) {
       const std::vector<FeatureId> columns{label % num_groups, num_groups + label,
                                            num_groups + num_labels};
       const std::vector<float> values{2.0F, static_cast<float>(random.uniform()), 0.1F};
@@ -39,7 +38,7 @@ Rows grouped_rows(std::uint32_t num_labels, std::uint32_t num_groups, LabelId fi
 
 LabelGraph tree_of(const Rows& rows, std::uint32_t num_labels, const LabelTreeOptions& options) {
   RunControl control;
-  return learned_label_tree(rows.X.view(), rows.labels, num_labels, options, control);
+  return learned_label_trees(rows.X.view(), rows.labels, num_labels, options, control);
 }
 
 std::vector<LabelId> labels_below(const LabelGraph& tree, NodeId node, std::uint32_t num_labels) {
@@ -86,19 +85,37 @@ TEST(LabelTree, halves_differ_by_one_label_at_most) {
   }
 }
 
-TEST(LabelTree, labels_without_rows_are_roots) {
-  constexpr std::uint32_t kLabels = 9;
-  const LabelGraph tree = tree_of(grouped_rows(kLabels, 3, 1), kLabels, {.max_leaves = 2});
-  EXPECT_TRUE(tree.is_root(0));
-  EXPECT_TRUE(tree.is_leaf(0));
-  EXPECT_THAT(labels_below(tree, kLabels, kLabels), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  EXPECT_EQ(tree_of({CsrMatrix(3), {}}, 4, {}), LabelGraph::flat(4));
+TEST(LabelTree, several_trees_have_leaves_of_their_own) {
+  constexpr std::uint32_t kLabels = 12;
+  const Rows rows = grouped_rows(kLabels, 2);
+  const LabelGraph trees = tree_of(rows, kLabels, {.trees = 3, .max_leaves = 6, .seed = 5});
+  ASSERT_EQ(trees.num_nodes(), 3 * (kLabels + 3));
+  EXPECT_TRUE(trees.is_tree());
+  ASSERT_THAT(std::vector(trees.roots().begin(), trees.roots().end()), ElementsAre(36, 39, 42));
+  for (NodeId tree = 0; tree < 3; ++tree) {
+    std::vector<NodeId> leaves;
+    for (const NodeId n : trees.descendants(trees.roots()[tree])) {
+      if (trees.is_leaf(n)) leaves.push_back(n - tree * kLabels);
+    }
+    std::sort(leaves.begin(), leaves.end());
+    EXPECT_THAT(leaves, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  }
 }
 
 TEST(LabelTree, few_labels_are_the_children_of_one_node) {
   const LabelGraph tree = tree_of(grouped_rows(4, 2), 4, {});
   EXPECT_EQ(tree.num_nodes(), 5U);
   EXPECT_EQ(tree.children(4).size(), 4U);
+}
+
+TEST(LabelTree, one_vs_rest_is_the_last_tree) {
+  const LabelGraph trees =
+      tree_of(grouped_rows(12, 2), 12, {.trees = 2, .one_vs_rest = true, .max_leaves = 6});
+  ASSERT_EQ(trees.roots().size(), 3U);
+  EXPECT_EQ(trees.children(trees.roots()[2]).size(), 12U);
+  EXPECT_EQ(trees.children(trees.roots()[2]).front(), 24U);
+  // Up to max_leaves labels all trees are the same, and there is one.
+  EXPECT_EQ(tree_of(grouped_rows(4, 2), 4, {.trees = 2, .one_vs_rest = true}).num_nodes(), 5U);
 }
 
 TEST(LabelTree, is_that_of_the_seed) {
@@ -109,8 +126,9 @@ TEST(LabelTree, is_that_of_the_seed) {
             tree_of(rows, 40, {.max_leaves = 4, .seed = 4}));
 }
 
-TEST(LabelTree, a_node_has_two_labels_at_least) {
+TEST(LabelTree, options_out_of_range_throw) {
   EXPECT_THROW(tree_of(grouped_rows(4, 2), 4, {.max_leaves = 1}), InvalidOption);
+  EXPECT_THROW(tree_of(grouped_rows(4, 2), 4, {.trees = 0}), InvalidOption);
 }
 
 }  // namespace
