@@ -1708,10 +1708,12 @@ class LabelTreesSVC(Classifier):
         loss of each row's margin [hinge | squared-hinge]
     trees : int, default 3
         number of trees, whose probabilities are averaged [>= 1]
+    one_vs_rest : bool, default True
+        whether one-vs-rest classifiers of all labels count as one more tree [true | false]
     max_leaves : int, default 100
         labels are divided into halves until a half has at most so many [>= 2]
     beam : int, default 10
-        number of most probable paths kept at each level of a tree; 0: all [>= 0]
+        number of most probable inner nodes kept at each level of a tree; 0: all [>= 0]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text : Any, default None
@@ -1790,6 +1792,7 @@ class LabelTreesSVC(Classifier):
         max_passes: int = 1000,
         loss: str = "squared-hinge",
         trees: int = 3,
+        one_vs_rest: bool = True,
         max_leaves: int = 100,
         beam: int = 10,
         hierarchy: Any = None,
@@ -1824,6 +1827,7 @@ class LabelTreesSVC(Classifier):
         self.max_passes = max_passes
         self.loss = loss
         self.trees = trees
+        self.one_vs_rest = one_vs_rest
         self.max_leaves = max_leaves
         self.beam = beam
         self.hierarchy = hierarchy
