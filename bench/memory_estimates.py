@@ -48,6 +48,7 @@ CASES = {
     "flat-lr": "",
     "flat-lr, softmax": "--multiclass softmax",
     "top-down-svm": "",
+    "label-trees": "",
     "level-svm": "",
     "level-svm, ovr": "--multiclass ovr",
     "hr-svm": "",
