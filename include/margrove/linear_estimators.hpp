@@ -265,9 +265,10 @@ struct LabelTreesOptions {
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "loss of each row's margin"),
             field("trees", &Options::trees, at_least(1),
-                  "number of trees, whose probabilities are averaged"),
+                  "number of learned trees, whose probabilities are averaged; one for up to "
+                  "max_leaves labels"),
             field("one_vs_rest", &Options::one_vs_rest,
-                  "whether one-vs-rest classifiers of all labels count as one more tree"),
+                  "whether one-vs-rest classifiers of all labels are one more tree"),
             field("max_leaves", &Options::max_leaves, at_least(2),
                   "labels are divided into halves until a half has at most so many"),
             field("beam", &Options::beam, at_least(0),

@@ -57,3 +57,22 @@ def merge_equal_rows(
     new_pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     places = np.arange(new_pointers[-1]) + np.repeat(first - new_pointers[:-1], lengths)
     return csr_of(selected[rows]), (new_pointers, positions[places]), weights
+
+
+def with_all_places(
+    counts: NDArray[np.int64], classes: NDArray[np.int64], scores: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The ranked classes of rows, of which row i has counts[i], with as many places for each row as
+    the longest has. The places that a row lacks get classes of other rows, ascending, with the
+    score -inf."""
+    known = np.unique(classes)
+    shape = (len(counts), int(counts.max()))
+    all_classes, all_scores = np.empty(shape, classes.dtype), np.full(shape, -np.inf, scores.dtype)
+    begin = 0
+    for row, count in enumerate(counts.tolist()):
+        own = classes[begin : begin + count]
+        all_classes[row, :count] = own
+        all_classes[row, count:] = np.setdiff1d(known, own)[: shape[1] - count]
+        all_scores[row, :count] = scores[begin : begin + count]
+        begin += count
+    return all_classes.ravel(), all_scores.ravel()

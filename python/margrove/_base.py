@@ -18,6 +18,7 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
+from margrove._arrays import with_all_places
 from margrove._coefficients import Linear
 from margrove._explained import Explained
 from margrove._label_names import names_to_match, with_unseen
@@ -353,14 +354,19 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     def top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """The k best labels of each row, best first, and their scores: two arrays of k columns.
 
-        k is reduced to the number of labels that can be predicted.
+        k is reduced to the number of labels that can be predicted. A search in a tree that reaches
+        fewer labels for a row than for others leaves places: other labels, with the score -inf.
         """
         if k < 1:
             raise ValueError(f"k is {k}, but must be >= 1")
         rows = self._rows(X)
         pointers, labels, scores = self.model_.top(rows, k, self.threads)
-        shape = (len(pointers) - 1, int(pointers[1]) if len(pointers) > 1 else 0)
-        return self.classes_[self._classes(labels)].reshape(shape), scores.reshape(shape)
+        classes = self._classes(labels)
+        counts = np.diff(pointers)
+        shape = (len(counts), int(counts.max(initial=0)))
+        if counts.sum() < shape[0] * shape[1]:
+            classes, scores = with_all_places(counts, classes, scores)
+        return self.classes_[classes].reshape(shape), scores.reshape(shape)
 
     def predict_paths(self, X: Any, **how: Any) -> list[list[Any]]:
         """For each row, the nodes from the root down to its label, the label last.

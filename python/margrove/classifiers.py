@@ -1707,9 +1707,10 @@ class LabelTreesSVC(Classifier):
     loss : str, default "squared-hinge"
         loss of each row's margin [hinge | squared-hinge]
     trees : int, default 3
-        number of trees, whose probabilities are averaged [>= 1]
+        number of learned trees, whose probabilities are averaged; one for up to max_leaves labels
+        [>= 1]
     one_vs_rest : bool, default True
-        whether one-vs-rest classifiers of all labels count as one more tree [true | false]
+        whether one-vs-rest classifiers of all labels are one more tree [true | false]
     max_leaves : int, default 100
         labels are divided into halves until a half has at most so many [>= 2]
     beam : int, default 10

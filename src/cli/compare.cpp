@@ -107,7 +107,7 @@ std::vector<std::string> differences(const ModelParts& first, const ModelParts& 
 }
 
 bool uses_hierarchy(const ModelParts& model) {
-  return model.has_hierarchy && !model.method.starts_with("flat-");
+  return model.has_hierarchy && find_method(model.method).uses_hierarchy;
 }
 
 class Compare final : public Command {

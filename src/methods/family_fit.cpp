@@ -1,6 +1,7 @@
 #include "methods/family_fit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "outputs/leaf_sets.hpp"
@@ -14,23 +15,43 @@ struct NarrowRows {
   std::vector<FeatureId> columns;  // column of X -> original column, ascending
 };
 
-NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
-  NarrowRows narrow;
+/// The columns of the rows, ascending.
+std::vector<FeatureId> used_columns(const CsrView& X, std::span<const std::uint32_t> rows) {
+  std::size_t entries = 0;
+  for (const std::uint32_t i : rows) entries += X.row(i).size();
+  std::vector<FeatureId> columns;
+  if (entries * 16 < X.num_columns()) {  // sorting takes less than a pass over all columns
+    for (const std::uint32_t i : rows) {
+      const auto own = X.row(i).columns;
+      columns.insert(columns.end(), own.begin(), own.end());
+    }
+    std::ranges::sort(columns);
+    const auto repeated = std::ranges::unique(columns);
+    columns.erase(repeated.begin(), repeated.end());
+    return columns;
+  }
   std::vector<bool> is_used(X.num_columns(), false);
   for (const std::uint32_t i : rows) {
     for (const FeatureId j : X.row(i).columns) is_used[j] = true;
   }
-  std::vector<FeatureId> position(X.num_columns());
   for (FeatureId j = 0; j < X.num_columns(); ++j) {
-    if (!is_used[j]) continue;
-    position[j] = static_cast<FeatureId>(narrow.columns.size());
-    narrow.columns.push_back(j);
+    if (is_used[j]) columns.push_back(j);
   }
+  return columns;
+}
+
+NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
+  NarrowRows narrow;
+  narrow.columns = used_columns(X, rows);
   narrow.X = CsrMatrix(static_cast<std::uint32_t>(narrow.columns.size()));
   std::vector<FeatureId> columns;
   for (const std::uint32_t i : rows) {
     columns.clear();
-    for (const FeatureId j : X.row(i).columns) columns.push_back(position[j]);
+    auto next = narrow.columns.begin();
+    for (const FeatureId j : X.row(i).columns) {
+      next = std::lower_bound(next, narrow.columns.end(), j);
+      columns.push_back(static_cast<FeatureId>(next - narrow.columns.begin()));
+    }
     narrow.X.append_row(columns, X.row(i).values);
   }
   return narrow;
@@ -116,6 +137,9 @@ FamilyFit fit_families(const FamilySolver& solver, const std::vector<Family>& fa
   });
   FamilyFit result;
   result.report = fits.report(families);
+  if (!std::isfinite(result.report.primal)) {  // diverged: there is no model
+    for (LabelFit& fit : fits.of_node) fit.weights = {};
+  }
   result.weights = joined(X.num_columns(), std::move(fits.of_node), executor).weights;
   return result;
 }

@@ -537,6 +537,7 @@ Method flat_svm() {
         if (options.multiclass == MulticlassKind::crammer_singer) return kPathHingeWeight;
         return options.loss == FlatSvmLoss::hinge ? kHingeWeight : kSquaredHingeWeight;
       });
+  method.uses_hierarchy = false;
   method.empty_sets = true;
   method.no_empty_sets_with = {{"multiclass", "crammer-singer"}, {"partial_labels", "true"}};
   method.warm_starts = true;
@@ -558,6 +559,7 @@ Method flat_lr() {
       [](const FlatLrOptions& options) {
         return options.multiclass == MulticlassKind::softmax ? kSoftmaxWeight : kLogisticWeight;
       });
+  method.uses_hierarchy = false;
   method.empty_sets = true;
   method.no_empty_sets_with = {{"multiclass", "softmax"}, {"partial_labels", "true"}};
   method.warm_starts = true;

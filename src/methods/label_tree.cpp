@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
 #include "data/weight_matrix.hpp"
@@ -91,6 +92,7 @@ class Division {
       return node;
     }
     const std::size_t first = labels.size() / 2;
+    end_if_out_of_time(&control_);
     separate(labels);
     for (const auto half : {labels.first(first), labels.subspan(first)}) {
       const std::size_t edge = edges.size();
@@ -116,7 +118,8 @@ class Division {
         labels[k] = similar[k].label;
         mean += similar[k].to[k < first ? 0 : 1] / static_cast<double>(labels.size());
       }
-      if (mean - last < kLeastGain || !control_.proceed()) return;
+      if (mean - last < kLeastGain) return;
+      end_if_out_of_time(&control_);
       last = mean;
       set_middle(0, labels.first(first));
       set_middle(1, labels.subspan(first));

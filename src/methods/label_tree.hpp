@@ -22,9 +22,8 @@ struct LabelTreeOptions {
 /// by one label at most, until a half has at most max_leaves: balanced spherical 2-means of the
 /// labels' centroids, the means of their unit rows (Prabhu, Kag, Harsola, Agrawal and Varma, 2018).
 /// Up to max_leaves labels have one tree, as all would be the same.
-/// Every label must have a row. O(trees passes depth entries of the centroids); when `control` ends
-/// the work, halves are those of the last pass. Throws InvalidOption for trees < 1 and max_leaves <
-/// 2.
+/// Every label must have a row. O(trees passes depth entries of the centroids). Throws OutOfTime
+/// where `control` asks to end, and InvalidOption for trees < 1 and max_leaves < 2.
 LabelGraph learned_label_trees(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const LabelTreeOptions& options, RunControl& control);
 

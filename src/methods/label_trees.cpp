@@ -13,6 +13,7 @@
 #include "methods/family_fit.hpp"
 #include "methods/label_tree.hpp"
 #include "methods/linear_training.hpp"
+#include "methods/memory_obstacle.hpp"
 #include "methods/methods.hpp"
 #include "methods/top_down_families.hpp"
 #include "model/label_trees_predictor.hpp"
@@ -131,10 +132,24 @@ TrainResult train_label_trees(const LabelTreesPlan& plan, const LabelFitSource& 
   return result;
 }
 
+/// Of the trees: their nodes, and the leaves of the rows.
+MemoryEstimate trees_memory(const LabelTreesOptions& options, const LabelSets& sets,
+                            std::uint32_t num_labels) {
+  constexpr double kNodeBytes = 200;  // of a node's edges, lists and weights without features
+  const bool is_divided = num_labels > static_cast<std::uint32_t>(options.max_leaves);
+  const double trees = is_divided ? options.trees + 1.0 : 1.0;
+  const double nodes = num_labels * (1 + 4.0 / options.max_leaves);  // halves have half as many
+  MemoryEstimate memory;
+  memory.add("trees",
+             trees * (kNodeBytes * nodes + 24.0 * static_cast<double>(sets.num_labels_total())));
+  return memory;
+}
+
 MemoryEstimate memory_of(const LabelTreesPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const LabelSets& sets = plan.occurring.sets;
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
+  memory.add(trees_memory(plan.options, sets, plan.num_labels()));
   memory.add(tuned_memory(decision_options(plan.options), X, sets, plan.num_labels(),
                           families_memory(solver_of(plan), families_below_roots(plan, sets),
                                           plan.trees.num_nodes(), X, num_threads)));
@@ -155,6 +170,9 @@ Plan plan_label_trees(const LabelTreesOptions& options, const TrainingSet& data,
                       {},
                       std::move(leaves.warnings),
                       static_cast<std::uint32_t>(data.codec->size())};
+  const MemoryEstimate of_trees = trees_memory(options, plan.occurring.sets, plan.num_labels());
+  const std::string obstacle = memory_obstacle(of_trees, control.memory_limit() / 1e9);
+  require(obstacle.empty(), data.source, ": option trees is ", options.trees, ", but ", obstacle);
   plan.trees = learned_label_trees(
       select_rows(data.X, leaves.kept), plan.occurring.sets, plan.num_labels(),
       {options.trees, options.one_vs_rest, options.max_leaves, options.seed}, control);
@@ -165,9 +183,11 @@ Plan plan_label_trees(const LabelTreesOptions& options, const TrainingSet& data,
 }  // namespace
 
 Method label_trees() {
-  return make_method<LabelTreesOptions>(
+  Method method = make_method<LabelTreesOptions>(
       "ensembles of learned trees of labels, for many labels without a hierarchy", plan_label_trees,
       [](const LabelTreesOptions& options) { return weight_of_hinge(options.loss); });
+  method.uses_hierarchy = false;
+  return method;
 }
 
 }  // namespace margrove

@@ -116,9 +116,9 @@ MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
     if (part.name != "model") two.add(part.name, 2 * part.bytes);
   }
   MemoryEstimate training = larger_of(std::move(two), one);
-  memory.add(plan.has_label_sets() ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows,
-                                                               std::move(training))
-                                   : std::move(training));
+  memory.add(plan.has_label_sets()
+                 ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows, training)
+                 : training);
   return memory;
 }
 

@@ -26,7 +26,12 @@ std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, cons
 class Families {
  public:
   Families(const LabelGraph& graph, const LabelSets& sets)
-      : graph_(graph), sets_(sets), below_(rows_below(graph, sets)) {}
+      : graph_(graph), sets_(sets), below_(rows_below(graph, sets)) {
+    const auto is_inner = [&](NodeId n) { return !graph.is_leaf(n); };
+    for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+      is_partial_.push_back(std::any_of(sets[i].begin(), sets[i].end(), is_inner));
+    }
+  }
 
   /// All that have something to learn.
   std::vector<Family> all() const {
@@ -59,10 +64,7 @@ class Families {
     if (parents.empty()) std::for_each(siblings.begin(), siblings.end(), add);
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    const auto is_inner = [&](NodeId n) { return !graph_.is_leaf(n); };
-    const auto is_partial = [&](std::uint32_t i) {
-      return std::any_of(sets_[i].begin(), sets_[i].end(), is_inner);
-    };
+    const auto is_partial = [&](std::uint32_t i) { return is_partial_[i]; };
     if (std::none_of(rows.begin(), rows.end(), is_partial)) return rows;
     const std::vector<NodeId> above = graph_.ancestors(siblings.front());
     const auto is_above = [&](NodeId n) {
@@ -106,6 +108,7 @@ class Families {
   const LabelGraph& graph_;
   const LabelSets& sets_;
   const std::vector<std::vector<std::uint32_t>> below_;
+  std::vector<bool> is_partial_;  // whether each row has an inner node as label
 };
 
 bool has_one_each(const LabelSets& sets) {

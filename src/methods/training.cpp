@@ -17,6 +17,19 @@ namespace margrove {
 namespace {
 
 /// Fewer rows than the folds by default are no error: then each row is a fold.
+/// What comes before training, and may end there.
+template <class Work>
+auto naming_the_end(const TrainingSet& data, const RunControl& control, const Work& work) {
+  try {
+    return work();
+  } catch (const OutOfTime&) {
+    const bool is_interrupted = control.stop_reason() == Stop::interrupted;
+    throw OutOfTimeLimit(concat(data.source, ": ",
+                                is_interrupted ? "an interruption" : "the time limit",
+                                " ended what comes before training, so there is no model"));
+  }
+}
+
 void require_rows_of_folds(const OptionTable& options, const TrainingSet& data) {
   constexpr std::size_t kDefaultFolds = DecisionOptions{}.folds;
   if (!options.has("decision_folds")) return;
@@ -49,7 +62,8 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   if (data.labels != nullptr) {
     require_empty_sets(method, run.options(), data.labels->unlabelled());
   }
-  return plan_labelled_rows(run, data, executor, control);
+  return naming_the_end(data, control,
+                        [&] { return plan_labelled_rows(run, data, executor, control); });
 }
 
 std::string column_name(FeatureId column, const TrainingSet& data,
@@ -142,14 +156,9 @@ void settle_stop(FitReport& report, const OptionTable& options, const TrainingSe
 TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executor,
                     RunControl& control) {
   try {
-    return plan.train(executor, control);
+    return naming_the_end(data, control, [&] { return plan.train(executor, control); });
   } catch (const NonFiniteScores&) {  // its number is not that of the file
     throw InvalidInput(concat(data.source, ": a row is held out: ", NonFiniteScores::kReason));
-  } catch (const OutOfTime&) {
-    const bool is_interrupted = control.stop_reason() == Stop::interrupted;
-    throw OutOfTimeLimit(concat(data.source, ": ",
-                                is_interrupted ? "an interruption" : "the time limit",
-                                " ended what comes before training, so there is no model"));
   }
 }
 

@@ -158,7 +158,7 @@ void AnswerOptions::check(const ModelParts& model) const {
 
 void require_explainable(const ModelParts& model, const CsrView& X, LabelId label) {
   std::vector<float> scores(model.rows().num_labels());
-  model.rows().scores(X, 0, 1, scores);
+  model.rows().probability_scores(X, 0, 1, scores);  // also of labels that a search did not reach
   require<InvalidOption>(scores[label] > -std::numeric_limits<float>::infinity(),
                          "option label is '", model.labels.name(label),
                          "', which has no score, because the model never predicts it");

@@ -146,12 +146,13 @@ Explanation LabelTreesPredictor::explain(const SparseRow& x, LabelId label,
   score_rows({linear_.num_features(), pointers, x.columns, x.values}, 0, 1, 0, scores);
   Explanation explanation = linear_.explain_nodes(x, label, leaves, num_strongest);
   explanation.score = scores[label];
+  for (Explanation::Node& node : explanation.nodes) node.is_spawned = false;
   return explanation;
 }
 
 std::vector<Fact> LabelTreesPredictor::facts() const {
   std::vector<Fact> facts = linear_.facts();
-  facts.push_back({"trees", concat(parts().graph.roots().size())});
+  facts.push_back({"trees in all", concat(parts().graph.roots().size())});
   facts.push_back({"beam", concat(beam_)});
   return facts;
 }

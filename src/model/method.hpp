@@ -96,6 +96,7 @@ struct Method {
   bool takes_start = false;     // whether training can start from the weights of a model
   bool label_sets = true;       // whether a row may have several labels, or none
   bool row_weights = true;      // whether rows and classes may have weights
+  bool uses_hierarchy = true;   // in training, but for partial labels
   bool kernel_features = true;  // whether it is linear in the columns, which may be kernel features
   /// Whether a row with the empty set is an example like others. Otherwise rows without a label are
   /// left out or refused.

@@ -201,6 +201,21 @@ def test_importing_the_package_does_not_import_scikit_learn() -> None:
 # Files, pickles, the program ----------------------------------------------------------------------
 
 
+def test_places_of_labels_that_a_search_does_not_reach() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(400) % 40
+    X = random.normal(size=(40, 20))[y] + 0.7 * random.normal(size=(400, 20))
+    model = LabelTreesSVC(one_vs_rest=False, max_leaves=2, beam=2, threads=1).fit(X, y)
+    labels, scores = model.top_k(X[:100], 6)
+    assert labels.shape == scores.shape == (100, 6)
+    assert np.isinf(scores).any()
+    reached = model.decision_function(X[:100])
+    for own, values, row in zip(labels, scores, reached, strict=True):
+        assert len(set(own)) == 6
+        np.testing.assert_array_equal(row[own], values)
+    np.testing.assert_array_equal(model.top_k(X[:100], 1)[0][:, 0], model.predict(X[:100]))
+
+
 @pytest.mark.parametrize("made", ESTIMATORS)
 def test_program_and_package_train_the_same_bytes_and_score_alike(
     made: type[Classifier], tmp_path: Path

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "margrove/errors.hpp"
 
@@ -124,6 +125,14 @@ TEST(LabelTree, is_that_of_the_seed) {
             tree_of(rows, 40, {.max_leaves = 4, .seed = 3}));
   EXPECT_NE(tree_of(rows, 40, {.max_leaves = 4, .seed = 3}),
             tree_of(rows, 40, {.max_leaves = 4, .seed = 4}));
+}
+
+TEST(LabelTree, learning_ends_where_the_control_asks_to) {
+  const Rows rows = grouped_rows(12, 2);
+  RunControl control;
+  control.interrupt();
+  EXPECT_THROW(learned_label_trees(rows.X.view(), rows.labels, 12, {.max_leaves = 2}, control),
+               OutOfTime);
 }
 
 TEST(LabelTree, options_out_of_range_throw) {

@@ -204,6 +204,28 @@ TEST(LabelTrees, of_two_halves_the_second_has_the_weights_of_the_first_times_min
   EXPECT_GE(num_pairs, 6U);
 }
 
+TEST(LabelTrees, are_not_learned_beyond_the_memory) {
+  const Examples raw = testing::grouped_rows(150, 3);
+  EXPECT_THAT(
+      message_of([&] {
+        testing::train("label-trees", {{"max_leaves", "2"}, {"trees", "2147483647"}}, raw, nullptr);
+      }),
+      ::testing::HasSubstr(": option trees is 2147483647, but "));
+}
+
+/// Leaves of one tree and inner nodes share labels, but a label without a hierarchy has no leaf
+/// that stands for itself.
+TEST(LabelTrees, explanations_have_no_spawned_leaves) {
+  const Examples raw = testing::grouped_rows(150, 3);
+  const ModelParts model = testing::train("label-trees", {{"max_leaves", "2"}}, raw, nullptr);
+  for (const NodeId n : trees_of(model).parts().candidates) {
+    const LabelId label = trees_of(model).parts().label_of_node[n];
+    const Explanation explanation = model.rows().explain(raw.X.view().row(0), label, 2);
+    ASSERT_EQ(explanation.nodes.size(), 4U);
+    for (const Explanation::Node& node : explanation.nodes) EXPECT_FALSE(node.is_spawned);
+  }
+}
+
 TEST(LabelTrees, a_hierarchy_plays_no_part) {
   const Hierarchy hierarchy = testing::groups();
   const Examples raw = testing::grouped_rows(150, 3);
