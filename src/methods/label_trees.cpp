@@ -81,16 +81,17 @@ std::vector<LabelId> labels_of_nodes(const LabelTreesPlan& plan) {
   return labels;
 }
 
-/// The intercept is a column of the rows unless `bias` is given.
+/// Chooses among `candidates`, leaves of the first tree. The intercept is a column of the rows
+/// unless `bias` is given.
 std::unique_ptr<LabelTreesPredictor> predictor_of(const LabelTreesPlan& plan, WeightMatrix weights,
-                                                  double bias, Decision decision) {
+                                                  std::vector<NodeId> candidates, double bias,
+                                                  Decision decision) {
   LinearPredictor::Parts parts;
   parts.weights = std::move(weights);
   parts.bias = bias;
   parts.graph = plan.trees;
   parts.label_of_node = labels_of_nodes(plan);
-  parts.candidates.resize(plan.num_labels());
-  std::iota(parts.candidates.begin(), parts.candidates.end(), NodeId{0});
+  parts.candidates = std::move(candidates);
   parts.num_labels = plan.num_known_labels;
   parts.decision = std::move(decision);
   return std::make_unique<LabelTreesPredictor>(std::move(parts), plan.options.beam);
@@ -118,7 +119,9 @@ TrainResult train_label_trees(const LabelTreesPlan& plan, const LabelFitSource& 
   const auto fit_fold = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     FamilyFit fit = fit_part(plan, rows, source, executor, share);
     note_end(fit.report.stop, share);
-    return predictor_of(plan, std::move(fit.weights), 0, {});
+    // Labels without rows here have no classifiers, and are not chosen.
+    std::vector<NodeId> known = occurring_labels(select_rows(sets, rows), plan.num_labels()).labels;
+    return predictor_of(plan, std::move(fit.weights), std::move(known), 0, {});
   };
   Decision decision = tuned_decision(decision_options(plan.options), X, sets, plan.rows.weights,
                                      plan.occurring.labels, fit_fold, executor, control);
@@ -128,7 +131,10 @@ TrainResult train_label_trees(const LabelTreesPlan& plan, const LabelFitSource& 
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = plan.warnings;
-  result.predictor = predictor_of(plan, std::move(fit.weights), plan.bias, std::move(decision));
+  std::vector<NodeId> all(plan.num_labels());
+  std::iota(all.begin(), all.end(), NodeId{0});
+  result.predictor =
+      predictor_of(plan, std::move(fit.weights), std::move(all), plan.bias, std::move(decision));
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/keep_first.hpp"
@@ -49,9 +50,15 @@ LabelTreesPredictor::LabelTreesPredictor(LinearPredictor::Parts parts, int beam)
     require(own.graph.is_leaf(n), "label trees: candidate is node ", n, ", but must be a leaf");
     is_candidate[own.label_of_node[n]] = true;
   }
+  std::vector<bool> counts(own.graph.num_nodes(), false);
   for (const NodeId leaf : own.graph.leaves()) {
-    require(is_candidate[own.label_of_node[leaf]], "label trees: label ", own.label_of_node[leaf],
-            " of node ", leaf, " has no candidate");
+    if (!is_candidate[own.label_of_node[leaf]]) continue;
+    for (const NodeId n : own.graph.ancestors(leaf)) counts[n] = true;
+  }
+  children_.resize(own.graph.num_nodes());
+  for (NodeId n = 0; n < own.graph.num_nodes(); ++n) {
+    std::ranges::copy_if(own.graph.children(n), std::back_inserter(children_[n]),
+                         [&](NodeId child) { return counts[child]; });
   }
 }
 
@@ -65,7 +72,7 @@ void LabelTreesPredictor::search(NodeId root, std::span<const float> margins, st
   while (!open.empty()) {
     longer.clear();
     for (const Path& path : open) {
-      const auto children = graph.children(path.end);
+      const std::vector<NodeId>& children = children_[path.end];
       for (const NodeId n : children) {
         const double log = children.size() == 1 ? 0 : -softplus(-kScale * margins[n]);
         (graph.is_leaf(n) ? scratch.leaves : longer).push_back({n, path.log + log});

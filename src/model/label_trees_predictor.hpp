@@ -13,20 +13,20 @@ namespace margrove {
 /// Kind "label-trees". The graph has several trees, in each of which every label has one leaf. Node
 /// n has the margin f_n(x) = U_n.x, and given its parent the probability
 ///   p(n) = 1 / (1 + exp(-kScale f_n(x))),
-/// or 1 where it has no siblings. In a tree a label has the product over its path; p(l) is the mean
-/// over the trees, and the score its log odds log p(l) - log(1 - p(l)). These products need not sum
-/// to 1: a node can say that a row belongs to none of its children. From each root down, the best
-/// paths to `beam` inner nodes are kept at every step (ties: the lower node), and all leaves below
-/// them have a score; beam 0 keeps all. In a tree where a label is not reached it has 0, and where
-/// none reaches it, it has no score. Probabilities are those of all paths, whatever the beam.
+/// or 1 where it has no siblings. Nodes count only above a leaf whose label is that of a candidate.
+/// In a tree a label has the product over its path; p(l) is the mean over the trees, and the score
+/// its log odds log p(l) - log(1 - p(l)). These products need not sum to 1: a node can say that a
+/// row belongs to none of its children. From each root down, the best paths to `beam` inner nodes
+/// are kept at every step (ties: the lower node), and all leaves below them have a score; beam 0
+/// keeps all. In a tree where a label is not reached it has 0, and where none reaches it, it has no
+/// score. Probabilities are those of all paths, whatever the beam.
 class LabelTreesPredictor final : public RowPredictor {
  public:
   /// About the best for the learned trees of three sets of texts, on held-out rows.
   static constexpr double kScale = 3;
 
   /// `parts` as those of a LinearPredictor, whose candidates are the leaves of one tree. Throws
-  /// InvalidInput if the graph is not one of trees, a leaf has a label without a candidate, or
-  /// beam < 0.
+  /// InvalidInput if the graph is not one of trees, or beam < 0.
   LabelTreesPredictor(LinearPredictor::Parts parts, int beam);
 
   std::string_view kind() const override { return "label-trees"; }
@@ -64,6 +64,7 @@ class LabelTreesPredictor final : public RowPredictor {
 
   LinearPredictor linear_;
   int beam_;
+  std::vector<std::vector<NodeId>> children_;  // of each node, those that count
 };
 
 }  // namespace margrove
