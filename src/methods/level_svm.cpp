@@ -98,13 +98,6 @@ LabelSets sets_among(const LabelSets& at_nodes, const std::vector<std::uint32_t>
   return sets;
 }
 
-bool has_one_each(const LabelSets& sets) {
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    if (sets[i].size() != 1) return false;
-  }
-  return true;
-}
-
 /// The levels at which every row has one node, from the leaves up, as problems of Crammer and
 /// Singer, and the nodes of all other levels. `most_pairs`: of a column and a node.
 std::vector<NodeGroup> joint_groups(const LevelPlan& plan, const FlatSvmOptions& options,

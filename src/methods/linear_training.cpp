@@ -38,6 +38,13 @@ double free_intercept_value(const CsrView& X, PointLossKind loss) {
   return static_cast<float>(loss == PointLossKind::logistic ? kLogistic * norm : norm);
 }
 
+bool has_one_each(const LabelSets& sets) {
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    if (sets[i].size() != 1) return false;
+  }
+  return true;
+}
+
 FitReport to_report(const OneVsRestFit& fit) {
   FitReport report;
   report.stop = fit.stop;

@@ -25,6 +25,8 @@ struct OccurringLabels {
   LabelSets sets;
 };
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
+/// Whether every row has exactly one label.
+bool has_one_each(const LabelSets& sets);
 
 /// leaf_sets() or partial_leaf_sets(), as the options of an estimator say. Throws InvalidOption if
 /// labels are partial, but the decision is one of several labels.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "methods/linear_training.hpp"
+
 namespace margrove {
 namespace {
 
@@ -110,13 +112,6 @@ class Families {
   const std::vector<std::vector<std::uint32_t>> below_;
   std::vector<bool> is_partial_;  // whether each row has an inner node as label
 };
-
-bool has_one_each(const LabelSets& sets) {
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    if (sets[i].size() != 1) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
