@@ -45,6 +45,11 @@ struct LeafLabelled {
 /// carries_data[n] says whether some row has label n.
 LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data);
 
+/// Every node once, parents before children, and each before what is below its later siblings: in a
+/// tree the preorder, in a DAG a node comes after the last of its parents. Nodes that are close in
+/// the graph are close in it, unlike in topological_order(). O(nodes + edges).
+std::vector<NodeId> depth_first_order(const LabelGraph& graph);
+
 /// Whether each node is an ancestor of every leaf, or is the only leaf.
 std::vector<bool> above_every_leaf(const LabelGraph& graph);
 

@@ -297,6 +297,36 @@ std::vector<std::size_t> leaves_below(const LabelGraph& tree) {
 
 }  // namespace
 
+std::vector<NodeId> depth_first_order(const LabelGraph& graph) {
+  struct Open {
+    NodeId node;
+    std::size_t num_left;  // children that are not visited yet, the first ones
+  };
+  std::vector<NodeId> order;  // children before their parents, until it is reversed
+  std::vector<bool> is_visited(graph.num_nodes(), false);
+  std::vector<Open> open;
+  const auto enter = [&](NodeId n) {
+    if (is_visited[n]) return;
+    is_visited[n] = true;
+    open.push_back({n, graph.children(n).size()});
+  };
+  const auto roots = graph.roots();
+  for (auto root = roots.rbegin(); root != roots.rend(); ++root) {
+    enter(*root);
+    while (!open.empty()) {
+      Open& last = open.back();
+      if (last.num_left > 0) {
+        enter(graph.children(last.node)[--last.num_left]);
+      } else {
+        order.push_back(last.node);
+        open.pop_back();
+      }
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
 std::vector<bool> above_every_leaf(const LabelGraph& graph) {
   std::vector<bool> common(graph.num_nodes(), false);
   const auto leaves = graph.leaves();

@@ -280,6 +280,27 @@ TEST(SpawnLeaves, a_flag_missing_throws) {
             "spawn_leaves: carries_data has 1 entries, but must have one per node, 3");
 }
 
+TEST(DepthFirstOrder, is_the_preorder_of_a_tree) {
+  const auto forest = LabelGraph::build(8, Edges{{0, 4}, {0, 2}, {2, 7}, {2, 3}, {4, 1}, {5, 6}});
+  EXPECT_THAT(depth_first_order(forest), ElementsAre(0, 2, 3, 7, 4, 1, 5, 6));
+  EXPECT_THAT(depth_first_order(LabelGraph::flat(3)), ElementsAre(0, 1, 2));
+}
+
+TEST(DepthFirstOrder, has_parents_before_their_children) {
+  EXPECT_THAT(depth_first_order(two_roots()), ElementsAre(0, 1, 2, 3, 5, 6, 4));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    const auto graph = testing::random_dag(30, 3, random);
+    const std::vector<NodeId> order = depth_first_order(graph);
+    std::vector<std::size_t> place(graph.num_nodes(), order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      EXPECT_LT(place[n], order.size());
+      for (const NodeId parent : graph.parents(n)) EXPECT_LT(place[parent], place[n]);
+    }
+  }
+}
+
 TEST(WithoutCommonRoots, removes_what_all_leaves_share) {
   // 0 -> 1 -> {2, 3}, 2 -> {4, 5}: nodes 0 and 1 are above every leaf, 2 is not.
   const auto tree = LabelGraph::build(6, Edges{{0, 1}, {1, 2}, {1, 3}, {2, 4}, {2, 5}});
