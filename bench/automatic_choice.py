@@ -48,7 +48,7 @@ ONE_LABEL = {
 }
 HIERARCHICAL = {
     name: ["--method", name]
-    for name in ("top-down-svm", "level-svm", "hr-svm", "hr-lr", "nhsvm", "hsvm")
+    for name in ("top-down-svm", "level-svm", "label-trees", "hr-svm", "hr-lr", "nhsvm", "hsvm")
 }
 HIERARCHICAL_ONE_LABEL = {"hr-lr (softmax)": ["--method", "hr-lr", *SOFTMAX]}
 KERNEL_RIDGE = {"kernel-ridge": ["--method", "kernel-ridge"]}
