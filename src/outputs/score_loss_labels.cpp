@@ -166,7 +166,7 @@ struct ScoredLabelSets {
       ones.append_row({&feature, 1}, {&one, 1});
     }
     const std::vector<double> alpha(graph.num_nodes(), 1.0);
-    model.emplace(ones, truth, graph, alpha, true,
+    model.emplace(ones, truth, graph, alpha, NodeStorage::all_features,
                   LabelSetTask{.loss = loss, .criteria = criteria_for(options.surrogate)});
   }
 

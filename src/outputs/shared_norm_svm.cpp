@@ -242,8 +242,9 @@ SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const Node
                                           RunControl& control, std::span<const double> row_weights,
                                           std::span<const double> costs) {
   const LeafLoss loss{options.task_loss, costs};
+  const NodeStorage storage = node_storage(X, graph, equal_weights(graph), {}, {});
   const auto make_model = [&](std::span<const double> alpha) {
-    return PathModel(X, leaf_of_row, graph, alpha, loss);
+    return PathModel(X, leaf_of_row, graph, alpha, loss, storage);
   };
   return alternate<PathModel>(make_model, X, graph, options, executor, control, row_weights);
 }
@@ -253,8 +254,9 @@ SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& lea
                                           const SharedNormSvmOptions& options, Executor& executor,
                                           RunControl& control,
                                           std::span<const double> row_weights) {
+  const NodeStorage storage = node_storage(X, graph, equal_weights(graph), {}, {});
   const auto make_model = [&](std::span<const double> alpha) {
-    return LabelSetModel(X, leaves_of_row, graph, alpha);
+    return LabelSetModel(X, leaves_of_row, graph, alpha, storage);
   };
   return alternate<LabelSetModel>(make_model, X, graph, options, executor, control, row_weights);
 }

@@ -125,6 +125,7 @@ class Bcfw {
     while (!has_ended && fit.passes < options_.max_passes) {
       const std::optional<double> increase = oracle_pass(fit.passes);
       if (!increase) break;
+      blocks_.sort_weights(1.0);
       ++fit.passes;
       if (!report(fit.passes, accuracy_.end_pass(blocks_.dual(), gaps_)) || is_time_up_) break;
       if (checkpoint_ != nullptr && checkpoint_->is_due()) save(fit.passes);
@@ -178,6 +179,7 @@ class Bcfw {
           std::span(order).subspan(begin, std::min(batch_size, order.size() - begin));
       try {
         batch_size == 1 ? visit(batch[0]) : visit_all(batch);
+        blocks_.sort_weights(2.0);
       } catch (const OutOfTime&) {  // no block has been touched
         break;
       }

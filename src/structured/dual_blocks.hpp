@@ -173,6 +173,17 @@ class DualBlocks {
     if constexpr (kBounded) model_.bound_weights(w_, bounds_);
   }
 
+  /// Lets the weights of a GrowingModel lie where they are fast to read, if they are more than
+  /// `growth` times as many as after the last time.
+  void sort_weights(double growth) {
+    if constexpr (GrowingModel<Model>) {
+      const std::vector<std::uint32_t> order = model_.places().sort(growth);
+      if (order.empty()) return;
+      model_.places().follow(order, w_);
+      if (has_average_) model_.places().follow(order, late_);
+    }
+  }
+
   /// The weighted average of the iterates, 2 / (T (T + 1)) sum_t t w_t = w_T - 2 u / (T (T + 1))
   /// with u = sum_t t (t - 1) / 2 (w_t - w_{t-1}).
   void average(std::vector<float>& average) {
@@ -242,7 +253,7 @@ class DualBlocks {
     add_differences(i, coefficients, late_);
   }
 
-  void add_differences(std::size_t i, std::span<const double> coefficients, std::span<float> w) {
+  void add_differences(std::size_t i, std::span<const double> coefficients, std::vector<float>& w) {
     const Set& set = sets_[i];
     if constexpr (kImplicit) {
       model_.add_differences(i, set.labellings, coefficients, workspaces_[0], w);

@@ -145,9 +145,14 @@ class Sgd {
     while (fit.passes < passes && !settling.has_ended()) {
       const double loss = one_pass();
       if (!control_.proceed()) break;  // within the pass
+      sort_sums(1.0);
       ++fit.passes;
       if (checkpoint_ != nullptr && checkpoint_->is_due() && control_.proceed()) {
-        checkpoint_->write(to_tensors(state()));
+        TensorMap saved = to_tensors(state());
+        if constexpr (GrowingModel<Model>) {
+          saved.put<std::uint64_t>("sgd.numbering", model_.places().list());
+        }
+        checkpoint_->write(std::move(saved));
       }
       Progress progress;
       progress.stage = "sgd";
@@ -182,6 +187,7 @@ class Sgd {
             (example_weights_.empty() ? 1.0 : example_weights_[order[begin + k]]) * found[k].value;
         step(order[begin + k], found[k]);
       }
+      sort_sums(2.0);
     }
     return loss;
   }
@@ -213,6 +219,18 @@ class Sgd {
 
   SgdState state() const {
     return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
+  }
+  /// Continues the run that wrote this checkpoint, and returns the passes that it made. Throws
+  /// ModelFileError if it was one of another problem.
+  int restore(const TensorMap& saved) {
+    if constexpr (GrowingModel<Model>) {
+      std::vector<std::uint64_t> numbering;  // earlier versions had none
+      if (saved.has("sgd.numbering")) numbering = saved.get<std::uint64_t>("sgd.numbering");
+      saved.check(model_.places().set(numbering), "sgd.numbering is not one of this problem");
+      extend_sums();
+    }
+    resume(sgd_state(saved));
+    return static_cast<int>(passes_);
   }
   /// Writes the state after complete passes to the checkpoint.
   void keep_state_in(Checkpoint& checkpoint) { checkpoint_ = &checkpoint; }
@@ -278,9 +296,23 @@ class Sgd {
     if (slope == 0.0) return;
     add_difference(i, found.best.y, slope, sum_);
     if (options_.averaging) add_difference(i, found.best.y, steps_ * slope, weighted_sum_);
+    if constexpr (GrowingModel<Model>) extend_sums();
+  }
+  void sort_sums(double growth) {
+    if constexpr (GrowingModel<Model>) {
+      const std::vector<std::uint32_t> order = model_.places().sort(growth);
+      if (order.empty()) return;
+      model_.places().follow(order, sum_);
+      if (options_.averaging) model_.places().follow(order, weighted_sum_);
+    }
+  }
+  // To num_weights(), as rounding may leave a new weight out of one of the sums.
+  void extend_sums() {
+    sum_.resize(model_.num_weights(), 0.0F);
+    if (options_.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
   }
 
-  void add_difference(std::size_t i, const Labelling& y, double factor, std::span<float> w) {
+  void add_difference(std::size_t i, const Labelling& y, double factor, std::vector<float>& w) {
     if constexpr (ImplicitDifferences<Model>) {
       model_.add_differences(i, {&y, 1}, {&factor, 1}, workspaces_[0], w);
     } else if constexpr (AddingModel<Model>) {

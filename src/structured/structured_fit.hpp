@@ -25,12 +25,12 @@ concept ImplicitDifferences =
     StructuredModel<M> &&
     requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
              ScaledWeights w, typename M::Workspace& workspace, std::span<double> out,
-             std::span<const double> coefficients, std::span<float> weights) {
+             std::span<const double> coefficients, std::vector<float>& weights) {
       // out[k] = <w, difference(k)>
       { model.margins(i, labellings, w, workspace, out) } -> std::same_as<void>;
       // out[j * size + k] = <difference(j), difference(k)>
       { model.difference_products(i, labellings, out) } -> std::same_as<void>;
-      // weights += sum_k coefficients[k] difference(k)
+      // weights += sum_k coefficients[k] difference(k); a GrowingModel extends them
       {
         model.add_differences(i, labellings, coefficients, workspace, weights)
       } -> std::same_as<void>;
@@ -46,6 +46,28 @@ concept AppendedProducts =
       { model.append_products(i, labellings, known, workspace, products) } -> std::same_as<void>;
     };
 
+/// Optional for such a model: gives a weight an index when add_differences() first needs it, so
+/// that num_weights() grows. Weights beyond the end of an array are 0. add_differences() and
+/// changes of places() may run on one thread only, while no other uses the model.
+template <class M>
+concept GrowingModel = ImplicitDifferences<M> &&
+                       requires(const M& model, double growth, std::span<const std::uint64_t> list,
+                                std::span<const std::uint32_t> order, std::vector<float>& weights) {
+                         // gives all weights new indices, those that are used together next to each
+                         // other, if there are more than `growth` times as many as after the last
+                         // time; otherwise returns nothing
+                         {
+                           model.places().sort(growth)
+                         } -> std::same_as<std::vector<std::uint32_t>>;
+                         // moves weights accordingly; order: what sort() has returned
+                         { model.places().follow(order, weights) } -> std::same_as<void>;
+                         // the indices given so far, for a checkpoint
+                         { model.places().list() } -> std::same_as<std::vector<std::uint64_t>>;
+                         // takes those of an earlier run on the same problem; false if they do not
+                         // fit
+                         { model.places().set(list) } -> std::same_as<bool>;
+                       };
+
 /// Optional for such a model: bounds on the scores of parts, by which its oracles skip parts
 /// without changing their answers. The solver keeps the bounds beside the weights.
 template <class M>
@@ -53,7 +75,7 @@ concept BoundedModel =
     ImplicitDifferences<M> &&
     requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
              ScaledWeights w, std::span<const float> known, typename M::Workspace& workspace,
-             std::span<const double> coefficients, std::span<float> weights,
+             std::span<const double> coefficients, std::vector<float>& weights,
              std::span<float> bounds) {
       { model.num_bounds() } -> std::convertible_to<std::size_t>;  // all 0 at weights of 0
       { model.bound_weights(weights, bounds) } -> std::same_as<void>;

@@ -76,11 +76,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   }
   Checkpoint* const checkpoint = inputs.continuation.checkpoint;
   int num_done = 0;
-  if (const TensorMap* saved = saved_state(checkpoint)) {
-    SgdState state = sgd_state(*saved);
-    num_done = static_cast<int>(state.passes);
-    run.resume(std::move(state));
-  }
+  if (const TensorMap* saved = saved_state(checkpoint)) num_done = run.restore(*saved);
   if (checkpoint != nullptr) run.keep_state_in(*checkpoint);
   StructuredResult result;
   result.fit = run_epochs(run, psi, training.epochs, !inputs.start.empty(), num_done, control);

@@ -56,8 +56,8 @@ bool read_words(std::span<const std::uint32_t> words, NodeShares& y) {
 
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
-                             bool all_features, LabelSetTask task)
-    : scorer_(X, graph, alpha, all_features),
+                             NodeStorage storage, LabelSetTask task)
+    : scorer_(X, graph, alpha, storage),
       inference_(graph),
       task_(task),
       alpha_(alpha.begin(), alpha.end()),
@@ -389,7 +389,7 @@ void LabelSetModel::append_products(std::size_t i, std::span<const Labelling> la
 
 void LabelSetModel::add_differences(std::size_t i, std::span<const Labelling> labellings,
                                     std::span<const double> coefficients, Workspace& ws,
-                                    std::span<float> w) const {
+                                    std::vector<float>& w) const {
   const auto add = [&](const Labelling& y, double coefficient) {
     for (std::size_t k = 0; k < y.nodes.size(); ++k) {
       const std::uint32_t c = scorer_.column(y.nodes[k]);

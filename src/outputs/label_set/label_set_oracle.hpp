@@ -108,17 +108,20 @@ class LabelSetModel {
     double truth_score_ = 0.0;
   };
 
-  /// leaves_of_row[i]: the leaves of row i, one or more. alpha: one number >= 0 per node. Keeps a
-  /// copy of X and refers to nothing. Throws InvalidInput, naming the row, if a row has no label or
-  /// one that is not a leaf, and on sizes or weights that do not fit.
+  /// leaves_of_row[i]: the leaves of row i, one or more. alpha: one number >= 0 per node.
+  /// storage: see NodeScorer. Keeps a copy of X and refers to nothing. Throws InvalidInput, naming
+  /// the row, if a row has no label or one that is not a leaf, and on sizes or weights that do not
+  /// fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
-                std::span<const double> alpha, bool all_features = false, LabelSetTask task = {});
+                std::span<const double> alpha, NodeStorage storage = NodeStorage::dense,
+                LabelSetTask task = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
   const Labelling& truth(std::size_t i) const { return truth_[i]; }
   /// O(nonzeros x columns); argmax() then does the inference.
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
+  /// Not with storage in blocks.
   void difference(std::size_t i, const Labelling& y, SparseVector& difference) const;
 
   // See ImplicitDifferences and AppendedProducts.
@@ -130,7 +133,9 @@ class LabelSetModel {
                        Workspace& workspace, std::vector<double>& products) const;
   void add_differences(std::size_t i, std::span<const Labelling> labellings,
                        std::span<const double> coefficients, Workspace& workspace,
-                       std::span<float> w) const;
+                       std::vector<float>& w) const;
+  // See GrowingModel.
+  WeightBlocks& places() const { return scorer_.blocks(); }
 
   const NodeScorer& scorer() const { return scorer_; }
   Criteria criteria() const { return task_.criteria; }

@@ -15,8 +15,8 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
       "option inference is 'relaxed', which needs margin rescaling, but "
       "surrogate is ",
       training.surrogate.to_text());
-  const LabelSetModel model(X, leaves_of_row, graph, alpha, keeps_sums(training, continuation),
-                            task);
+  const LabelSetModel model(X, leaves_of_row, graph, alpha,
+                            node_storage(X, graph, alpha, training, continuation), task);
   // Fractional labellings of an earlier run would not be labellings of the exact problem, so that
   // the kind of inference is part of the problem.
   const HierarchyProblem problem{.graph = graph,

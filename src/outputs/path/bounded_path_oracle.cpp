@@ -33,7 +33,7 @@ BoundedPathModel::BoundedPathModel(const CsrView& X, std::span<const NodeId> lea
                                    const LabelGraph& tree, std::span<const double> alpha,
                                    TaskLoss loss, std::uint32_t part_nodes)
     : parts_(subtree_parts(tree, part_nodes)),
-      paths_(X, leaf_of_row, tree, alpha, {loss}, false, parts_.order),
+      paths_(X, leaf_of_row, tree, alpha, {loss}, NodeStorage::dense, parts_.order),
       place_(tree.num_nodes()),
       part_(tree.num_nodes(), 0) {
   const std::size_t size = parts_.order.size();
@@ -105,7 +105,7 @@ void BoundedPathModel::bound_weights(std::span<const float> w, std::span<float> 
 
 void BoundedPathModel::add_differences(std::size_t i, std::span<const NodeId> leaves,
                                        std::span<const double> coefficients, Workspace& ws,
-                                       std::span<float> w, std::span<float> bounds) const {
+                                       std::vector<float>& w, std::span<float> bounds) const {
   add_differences(i, leaves, coefficients, ws, w);
   ws.touched.clear();
   for (std::size_t k = 0; k < leaves.size(); ++k) {

@@ -109,13 +109,13 @@ class BoundedPathModel {
   }
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
-                       std::span<float> w) const {
+                       std::vector<float>& w) const {
     paths_.add_differences(i, leaves, coefficients, workspace.paths, w);
   }
   /// The same, and updates the bounds. O(nonzeros x nodes of the parts that changed).
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
-                       std::span<float> w, std::span<float> bounds) const;
+                       std::vector<float>& w, std::span<float> bounds) const;
   const NodeScorer& scorer() const { return paths_.scorer(); }
 
  private:

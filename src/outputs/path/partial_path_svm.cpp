@@ -262,7 +262,8 @@ PathSvmResult train_partial_path_svm(const CsrView& X, std::span<const NodeId> l
                            .loss = loss.kind,
                            .costs = {loss.costs.begin(), loss.costs.end()},
                            .choices = choices};
-  PathModel model(X, leaf_of_row, graph, alpha, loss, false, {}, std::move(choices));
+  PathModel model(X, leaf_of_row, graph, alpha, loss, node_storage(X, graph, alpha, training, {}),
+                  {}, std::move(choices));
   Rounds rounds(model, std::move(problem), training, executor, control, row_weights);
   StructuredResult found = rounds.run(continuation.start);
   return {model.scorer().node_weights({found.weights, 1.0}, X.num_columns()), found.fit,

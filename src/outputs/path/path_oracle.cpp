@@ -29,9 +29,9 @@ double combine(double w_m, const double* m, double w_g, const double* g, double*
 }  // namespace
 
 PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
-                     std::span<const double> alpha, const LeafLoss& loss, bool all_features,
+                     std::span<const double> alpha, const LeafLoss& loss, NodeStorage storage,
                      std::span<const NodeId> order, LeafChoices choices)
-    : scorer_(X, graph, alpha, all_features, order),
+    : scorer_(X, graph, alpha, storage, order),
       leaf_of_row_(leaf_of_row.begin(), leaf_of_row.end()),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
       is_tree_(graph.is_tree()),
@@ -232,7 +232,7 @@ void PathModel::difference_products(std::size_t i, std::span<const NodeId> leave
 
 void PathModel::add_differences(std::size_t i, std::span<const NodeId> leaves,
                                 std::span<const double> coefficients, Workspace& ws,
-                                std::span<float> w) const {
+                                std::vector<float>& w) const {
   double total = 0.0;
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (coefficients[k] == 0) continue;

@@ -67,18 +67,20 @@ class PathModel {
 
   /// leaf_of_row[i]: the leaf of row i, if its leaf is not known, the one of its choices that
   /// counts as its leaf (choose()); the loss is then that to the nearest one of the choices. alpha:
-  /// one number >= 0 per node. all_features, order: see NodeScorer. Keeps a copy of X and refers to
+  /// one number >= 0 per node. storage, order: see NodeScorer. Keeps a copy of X and refers to
   /// nothing. Throws InvalidInput if the label of a row, which it names, is not a leaf, and on
   /// sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
-            std::span<const double> alpha, const LeafLoss& loss, bool all_features = false,
-            std::span<const NodeId> order = {}, LeafChoices choices = {});
+            std::span<const double> alpha, const LeafLoss& loss,
+            NodeStorage storage = NodeStorage::dense, std::span<const NodeId> order = {},
+            LeafChoices choices = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
   NodeId truth(std::size_t i) const { return leaf_of_row_[i]; }
   /// O(nonzeros x columns).
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
+  /// Not with storage in blocks.
   void difference(std::size_t i, NodeId leaf, SparseVector& difference) const;
 
   // See ImplicitDifferences.
@@ -91,7 +93,9 @@ class PathModel {
   /// w += sum_k coefficients[k] difference(i, leaves[k]).
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
-                       std::span<float> w) const;
+                       std::vector<float>& w) const;
+  // See GrowingModel.
+  WeightBlocks& places() const { return scorer_.blocks(); }
 
   const LeafChoices& choices() const { return choices_; }
   /// The choice of row i with the highest score, ties to the lowest. The row must have choices.

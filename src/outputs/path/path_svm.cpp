@@ -43,18 +43,25 @@ PathSvmResult with_node_weights(StructuredResult trained, const NodeScorer& scor
 }  // namespace
 
 bool skips_subtrees(const CsrView& X, const LabelGraph& graph, bool has_costs,
-                    const StructuredTraining& training) {
+                    const StructuredTraining& training, NodeStorage storage) {
   const StructuredSolver solver = chosen_solver(training.solver, training.surrogate);
   const bool by_margin =
       chosen_search(training.search, training.surrogate, solver,
                     abilities_of<PathModel::Oracle>()) == StructuredSearch::margin;
-  return by_margin && solver == StructuredSolver::bcfw && !has_costs && graph.is_tree() &&
-         graph.num_nodes() >= kManyNodes &&
+  return storage == NodeStorage::dense && by_margin && solver == StructuredSolver::bcfw &&
+         !has_costs && graph.is_tree() && graph.num_nodes() >= kManyNodes &&
          static_cast<double>(X.num_nonzeros()) <= kShortRow * static_cast<double>(X.num_rows());
 }
 
-bool keeps_sums(const StructuredTraining& training, const Continuation& continuation) {
-  return (continuation.keep || continuation.start != nullptr) && uses_sgd(training);
+NodeStorage node_storage(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+                         const StructuredTraining& training, const Continuation& continuation) {
+  const bool has_state = continuation.keep || continuation.start != nullptr;
+  if (has_state && uses_sgd(training)) return NodeStorage::all_features;
+  // Cutting planes are sums of differences, which blocks do not have.
+  if (keeps_exact_weights(chosen_solver(training.solver, training.surrogate))) {
+    return NodeStorage::dense;
+  }
+  return suits_blocks(X, graph, alpha) ? NodeStorage::blocks : NodeStorage::dense;
 }
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -72,7 +79,8 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
                                  .alpha = {alpha.begin(), alpha.end()},
                                  .loss = loss.kind,
                                  .costs = {loss.costs.begin(), loss.costs.end()}};
-  if (skips_subtrees(X, graph, loss.has_costs(), training)) {
+  const NodeStorage storage = node_storage(X, graph, alpha, training, continuation);
+  if (skips_subtrees(X, graph, loss.has_costs(), training, storage)) {
     const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss.kind);
     return with_node_weights(
         train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, with_pace(training, model.scorer()),
@@ -80,7 +88,7 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
                       control),
         model.scorer(), X.num_columns());
   }
-  const PathModel model(X, leaf_of_row, graph, alpha, loss, keeps_sums(training, continuation));
+  const PathModel model(X, leaf_of_row, graph, alpha, loss, storage);
   return with_node_weights(
       solve_paths(model, training, inputs_of<PathModel>(row_weights, continuation, problem),
                   executor, control),

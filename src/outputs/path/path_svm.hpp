@@ -23,6 +23,7 @@
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
+#include "outputs/node_scorer.hpp"
 #include "outputs/path/path_loss.hpp"
 #include "structured/structured_training.hpp"
 
@@ -98,12 +99,13 @@ PathSvmResult train_partial_path_svm(const CsrView& X, std::span<const NodeId> l
                                      const Continuation& continuation = {});
 
 /// Whether training skips subtrees by bounds (bounded_path_oracle.hpp), which is faster on large
-/// trees with short rows.
+/// trees with short rows, as long as all weights are stored.
 bool skips_subtrees(const CsrView& X, const LabelGraph& graph, bool has_costs,
-                    const StructuredTraining& training);
+                    const StructuredTraining& training, NodeStorage storage);
 
 /// The memory that training will take beside X, the returned weights included: mainly twice 4 bytes
-/// per pair of a feature that occurs in X and a node with alpha > 0.
+/// per pair of a feature that occurs in X and a node with alpha > 0, or the blocks of these pairs
+/// that are expected to have weights.
 MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                std::span<const double> alpha, bool has_costs,
                                const StructuredTraining& training, const Continuation& continuation,
@@ -120,8 +122,9 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const StructuredTraining& training,
                                     const Continuation& continuation, int num_threads);
 
-/// Whether sgd keeps its state or continues an earlier run. A weight must then have the same index
-/// for all rows.
-bool keeps_sums(const StructuredTraining& training, const Continuation& continuation);
+/// How training stores the weights of the nodes: with all features where sgd keeps its state or
+/// continues an earlier run, and in blocks where that saves memory and the solver allows it.
+NodeStorage node_storage(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+                         const StructuredTraining& training, const Continuation& continuation);
 
 }  // namespace margrove

@@ -48,23 +48,36 @@ double model_bytes(const CsrView& X, std::span<const double> alpha, double path)
   return std::min(8 * touched + 8 * features, 4 * features * static_cast<double>(alpha.size()));
 }
 
-/// Arrays of that size: BCFW needs one, SGD two sums and their average.
+/// The same where the weights are those of so many blocks.
+double model_bytes(const CsrView& X, double blocks) {
+  constexpr double kUsed = 3;  // of a block, those that are not 0
+  return 8 * kUsed * blocks + 8.0 * static_cast<double>(X.num_columns());
+}
+
+/// Arrays of weights: BCFW needs one, SGD two sums and their average.
 double arrays_of_weights(const StructuredTraining& training, const Continuation& continuation) {
   if (keeps_exact_weights(training.solver)) return 4;  // as one is in float64
   if (!uses_sgd(training)) return 1;
   return continuation.keep ? 5 : 3;
 }
 
-MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha,
-                             const StructuredTraining& training, const Continuation& continuation,
-                             double path) {
-  const double weights = weight_bytes(X, alpha);
+/// A path has `path` nodes, a row about `paths` paths.
+MemoryEstimate scorer_memory(const CsrView& X, const LabelGraph& graph,
+                             std::span<const double> alpha, const StructuredTraining& training,
+                             const Continuation& continuation, double path, double paths = 1) {
+  const double arrays = arrays_of_weights(training, continuation);
   MemoryEstimate memory;
   memory.add("rows of the solver", 8.0 * static_cast<double>(X.num_nonzeros()) +
                                        24.0 * static_cast<double>(X.num_rows()) +
                                        8.0 * static_cast<double>(X.num_columns()));
-  memory.add("classifiers", arrays_of_weights(training, continuation) * weights);
-  memory.add("model", model_bytes(X, alpha, path));
+  if (node_storage(X, graph, alpha, training, continuation) != NodeStorage::blocks) {
+    memory.add("classifiers", arrays * weight_bytes(X, alpha));
+    memory.add("model", model_bytes(X, alpha, path));
+    return memory;
+  }
+  const double blocks = expected_blocks(X, graph, alpha, paths);
+  memory.add("classifiers", WeightBlocks::bytes(arrays + 1) * blocks);  // one while they are sorted
+  memory.add("model", model_bytes(X, blocks));
   return memory;
 }
 
@@ -78,7 +91,7 @@ MemoryEstimate memory_of(const CsrView& X, const LabelGraph& graph, std::span<co
   const auto leaves = static_cast<double>(graph.leaves().size());
   const double entries = path_entries(graph);
   MemoryEstimate memory =
-      scorer_memory(X, alpha, training, continuation, entries / std::max(1.0, leaves));
+      scorer_memory(X, graph, alpha, training, continuation, entries / std::max(1.0, leaves));
   if (has_bounds) {
     const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
     memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
@@ -96,11 +109,13 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                std::span<const double> alpha, bool has_costs,
                                const StructuredTraining& training, const Continuation& continuation,
                                int num_threads) {
-  return memory_of(X, graph, alpha, skips_subtrees(X, graph, has_costs, training), training,
-                   continuation, num_threads);
+  const NodeStorage storage = node_storage(X, graph, alpha, training, continuation);
+  return memory_of(X, graph, alpha, skips_subtrees(X, graph, has_costs, training, storage),
+                   training, continuation, num_threads);
 }
 
 double path_weight_bytes(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha) {
+  if (suits_blocks(X, graph, alpha)) return model_bytes(X, expected_blocks(X, graph, alpha));
   const auto leaves = static_cast<double>(graph.leaves().size());
   return model_bytes(X, alpha, path_entries(graph) / std::max(1.0, leaves));
 }
@@ -118,7 +133,10 @@ MemoryEstimate partial_path_svm_memory(const CsrView& X, const LeafChoices& choi
   memory.add("choices of leaves", 16 * rows + 12 * leaves + 40 * sets);
   memory.add("task losses of the choices", 8 * sets * static_cast<double>(graph.leaves().size()));
   memory.add("dual variables of the last round", 2 * kDualBytes * rows);
-  memory.add("weights of the last round", weight_bytes(X, alpha));
+  const bool has_blocks = node_storage(X, graph, alpha, training, {}) == NodeStorage::blocks;
+  memory.add("weights of the last round",
+             has_blocks ? WeightBlocks::bytes(1) * expected_blocks(X, graph, alpha)
+                        : weight_bytes(X, alpha));
   return memory;
 }
 
@@ -138,7 +156,8 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
   const double path = entries / std::max(1.0, static_cast<double>(graph.leaves().size()));
   // The nodes in the true label sets of all rows.
   const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
-  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation, path);
+  const double paths = static_cast<double>(leaves_of_row.num_labels_total()) / std::max(1.0, rows);
+  MemoryEstimate memory = scorer_memory(X, graph, alpha, training, continuation, path, paths);
   memory.add("label sets of rows", 4 * nodes + 64 * rows);
   const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
                             4 * labellings * labellings + 500;  // per row

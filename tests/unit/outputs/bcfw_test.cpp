@@ -493,7 +493,7 @@ TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
       SCOPED_TRACE(seed);
       const TinyProblem p = tiny_problem(60, 0.7, 40, 8, seed);
       const LabelSets leaves = testing::random_leaf_sets(p, seed);
-      const LabelSetModel model(p.X, leaves, p.graph, p.alpha, false, {maximum});
+      const LabelSetModel model(p.X, leaves, p.graph, p.alpha, NodeStorage::dense, {maximum});
       for (const bool averaging : {false, true}) {
         const double tolerance = averaging ? 1e-2 : 1e-4;
         const BcfwOptions options{.C = 0.5, .tolerance = tolerance, .averaging = averaging};

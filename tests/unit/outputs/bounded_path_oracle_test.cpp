@@ -22,8 +22,13 @@ static_assert(!BoundedModel<PathModel>);
 
 // PathModel with its columns in the order of the parts, so that both take the same weights.
 PathModel plain_model(const TinyProblem& p, TaskLoss loss, std::uint32_t part_nodes) {
-  return {
-      p.X, p.leaf_of_row, p.graph, p.alpha, loss, false, subtree_parts(p.graph, part_nodes).order};
+  return {p.X,
+          p.leaf_of_row,
+          p.graph,
+          p.alpha,
+          loss,
+          NodeStorage::dense,
+          subtree_parts(p.graph, part_nodes).order};
 }
 
 class BoundedPathOracle : public ::testing::TestWithParam<std::uint64_t> {

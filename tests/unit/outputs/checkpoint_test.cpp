@@ -102,24 +102,52 @@ TEST(Checkpoint, bcfw_goes_on_from_every_pass_to_the_same_optimum) {
   }
 }
 
-TEST(Checkpoint, epochs_after_every_state_give_the_same_weights) {
-  const TinyProblem p = tiny_problem(12, 0.0, 25, 5, 6);
-  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+class Epochs : public ::testing::TestWithParam<NodeStorage> {};
+
+TEST_P(Epochs, after_every_state_give_the_same_weights) {
+  const TinyProblem p = tiny_problem(40, 0.0, 25, 5, 6);
+  const auto model = [&] {
+    return PathModel(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming, GetParam());
+  };
   for (const char* surrogate : {"margin", "prob"}) {  // prob changes its surrogate half-way
     const StructuredTraining training{
         .surrogate = AnySurrogate::parse(surrogate), .solver = StructuredSolver::sgd, .epochs = 9};
     KeptStates first;
-    const StructuredResult whole = trained(model, training, first);
+    const StructuredResult whole = trained(model(), training, first);
     ASSERT_EQ(first.states.size(), 9u);
     EXPECT_EQ(whole.fit.passes, 9);
     for (const TensorMap& state : first.states) {
       KeptStates resumed(state);
-      const StructuredResult rest = trained(model, training, resumed);
+      const StructuredResult rest = trained(model(), training, resumed);
       EXPECT_EQ(rest.weights, whole.weights) << surrogate << " " << state.text("passes");
       EXPECT_EQ(rest.fit.passes, 9);
       EXPECT_EQ(resumed.states.size(), 9 - state.whole_number("passes"));
     }
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoint, Epochs,
+                         ::testing::Values(NodeStorage::dense, NodeStorage::blocks));
+
+TEST(Checkpoint, a_numbering_that_does_not_fit_is_refused) {
+  const TinyProblem p = tiny_problem(40, 0.0, 25, 5, 6);
+  const StructuredTraining training{.solver = StructuredSolver::sgd, .epochs = 2};
+  const auto train = [&](KeptStates& states, NodeStorage storage) {
+    trained(PathModel(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming, storage), training,
+            states);
+  };
+  KeptStates first;
+  train(first, NodeStorage::blocks);
+  KeptStates for_dense(first.states.front());
+  EXPECT_THAT([&] { train(for_dense, NodeStorage::dense); },
+              ::testing::ThrowsMessage<ModelFileError>(HasSubstr("sgd.numbering")));
+  TensorMap repeated = first.states.front();
+  auto numbering = repeated.get<std::uint64_t>("sgd.numbering");
+  numbering.back() = numbering.front();
+  repeated.put<std::uint64_t>("sgd.numbering", numbering);
+  KeptStates kept(std::move(repeated));
+  EXPECT_THAT([&] { train(kept, NodeStorage::blocks); },
+              ::testing::ThrowsMessage<ModelFileError>(HasSubstr("sgd.numbering")));
 }
 
 TEST(Checkpoint, a_state_that_does_not_fit_is_refused) {

@@ -63,8 +63,8 @@ TEST_P(LabelSetOracle, argmax_equals_enumeration_of_the_label_sets) {
 }
 
 TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_trees) {
-  const LabelSetModel relaxed(problem_.X, leaves_, problem_.graph, problem_.alpha, false,
-                              {Inference::relaxed});
+  const LabelSetModel relaxed(problem_.X, leaves_, problem_.graph, problem_.alpha,
+                              NodeStorage::dense, {Inference::relaxed});
   LabelSetModel::Workspace workspace;
   for (std::size_t i = 0; i < model_.num_examples(); ++i) {
     const auto exact = model_.oracle(i, {w_, 0.5}, workspace_);
@@ -86,8 +86,8 @@ TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_
 
 TEST_P(LabelSetOracle, an_approximate_answer_is_attained_and_its_bound_covers_the_best) {
   for (const auto maximum : {Inference::exact, Inference::relaxed}) {
-    const LabelSetModel model(problem_.X, leaves_, problem_.graph, problem_.alpha, false,
-                              {maximum});
+    const LabelSetModel model(problem_.X, leaves_, problem_.graph, problem_.alpha,
+                              NodeStorage::dense, {maximum});
     LabelSetModel::Workspace workspace;
     for (std::size_t i = 0; i < model.num_examples(); ++i) {
       const auto oracle = model.oracle(i, {w_, 0.5}, workspace);
@@ -199,7 +199,7 @@ struct LeavesOfTwo {
     sets.append(std::vector<LabelId>{3});
   }
   LabelSetModel model(Inference maximum) const {
-    return LabelSetModel(X, sets, graph, alpha, false, {maximum});
+    return LabelSetModel(X, sets, graph, alpha, NodeStorage::dense, {maximum});
   }
   static std::vector<float> weights(const LabelSetModel& model) {
     std::vector<float> w(model.num_weights(), 0.0F);

@@ -24,7 +24,7 @@ LabelSetModel model_of(const CsrMatrix& X, const std::vector<NodeId>& leaves,
   LabelSets sets;
   sets.append(leaves);
   const std::vector<double> alpha(graph.num_nodes(), 1.0);
-  return {X, sets, graph, alpha, false, {Inference::exact, loss, criteria}};
+  return {X, sets, graph, alpha, NodeStorage::dense, {Inference::exact, loss, criteria}};
 }
 
 // Every union of A(l) over a non-empty set of leaves.

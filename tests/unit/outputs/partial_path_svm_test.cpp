@@ -180,8 +180,8 @@ double global_minimum(const PartialProblem& p, const StructuredTraining& trainin
     partial.push_back(i);
     leaf_of_row[i] = choices_of(p, i).front();
   }
-  PathModel model(p.tiny.X, leaf_of_row, p.tiny.graph, p.tiny.alpha, TaskLoss::hamming, false, {},
-                  p.choices);
+  PathModel model(p.tiny.X, leaf_of_row, p.tiny.graph, p.tiny.alpha, TaskLoss::hamming,
+                  NodeStorage::dense, {}, p.choices);
   double lowest = std::numeric_limits<double>::infinity();
   std::vector<std::size_t> at(partial.size(), 0);
   for (;;) {
