@@ -44,6 +44,10 @@ auto path_fields() {
           field("inference", &Options::inference,
                 "training rows with several labels on DAGs: the most violating label set, or the "
                 "maximum of its linear relaxation; predictions are exact"),
+          field("set_loss", &Options::set_loss,
+                "rows with several labels: what the task loss counts: the leaves, or the nodes, on "
+                "which two label sets differ; normalized: the square root of the weight of these "
+                "nodes, as in the loss of paths of nhsvm, which needs surrogate margin"),
           field("tolerance", &Options::tolerance, positive,
                 "bcfw and cutting planes: relative duality gap at which training stops"),
           field("max_passes", &Options::max_passes, at_least(1),
@@ -69,6 +73,7 @@ struct HSvmOptions {
   NodeWeightRule alpha = {};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
+  detail::LabelSetLoss set_loss = detail::LabelSetLoss::leaves;
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
   StructuredSolver solver = StructuredSolver::automatic;
@@ -94,6 +99,7 @@ struct NhSvmOptions {
   NodeWeightRule alpha = {.name = "share", .parameter = 0.5};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
+  detail::LabelSetLoss set_loss = detail::LabelSetLoss::leaves;
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
   StructuredSolver solver = StructuredSolver::automatic;

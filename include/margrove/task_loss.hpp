@@ -25,4 +25,17 @@ inline constexpr auto kEnumNames<TaskLoss> =
     std::array{EnumName{TaskLoss::hamming, "hamming"}, EnumName{TaskLoss::normalized, "normalized"},
                EnumName{TaskLoss::zero_one, "zero-one"}};
 
+namespace detail {
+
+/// The task loss of a label set y beside y_i: the leaves, or the nodes, in one of the two sets
+/// only, or the square root of the weight of these nodes, the loss of paths of NHSVM (eq. 11).
+enum class LabelSetLoss { leaves, nodes, normalized };
+
+}  // namespace detail
+template <>
+inline constexpr auto kEnumNames<detail::LabelSetLoss> =
+    std::array{EnumName{detail::LabelSetLoss::leaves, "leaves"},
+               EnumName{detail::LabelSetLoss::nodes, "nodes"},
+               EnumName{detail::LabelSetLoss::normalized, "normalized"}};
+
 }  // namespace margrove

@@ -18,7 +18,7 @@ struct PathPlan {
   StructuredTraining solver;
   TaskLoss loss;              // of paths
   std::vector<double> costs;  // of a cost matrix in place of the loss; empty: none
-  Inference inference;        // of label sets
+  LabelSetTask task;          // of label sets
   double bias;
   Continuation continuation;
   LeafSets leaves;
@@ -33,9 +33,8 @@ struct PathPlan {
 PathSvmResult fit_label_sets(const PathPlan& plan, const PlannedRows& rows, const LabelSets& sets,
                              const Continuation& continuation, Executor& executor,
                              RunControl& control) {
-  return train_label_set_svm(rows.X, sets, plan.leaves.tree.graph, plan.alpha,
-                             {.inference = plan.inference}, plan.solver, executor, control,
-                             rows.weights, continuation);
+  return train_label_set_svm(rows.X, sets, plan.leaves.tree.graph, plan.alpha, plan.task,
+                             plan.solver, executor, control, rows.weights, continuation);
 }
 
 PathSvmResult fit(const PathPlan& plan, Executor& executor, RunControl& control) {
@@ -99,6 +98,23 @@ MemoryEstimate memory_of(const PathPlan& plan, int num_threads) {
   return memory;
 }
 
+/// The normalized loss is the root of the criterion g: psi = m + g^(1/2).
+void set_label_set_loss(LabelSetLoss loss, PathPlan& plan) {
+  if (loss == LabelSetLoss::leaves) return;  // the default, of rows with one label, too
+  require<InvalidOption>(plan.has_label_sets(), "option set_loss is ", name_of(loss),
+                         ", but every row has one label; it is for rows with several");
+  if (loss != LabelSetLoss::normalized) return;
+  AnySurrogate& surrogate = plan.solver.surrogate;
+  require<InvalidOption>(is<MarginRescaling>(surrogate),
+                         "option set_loss is normalized, which needs surrogate margin, but "
+                         "surrogate is ",
+                         surrogate.to_text());
+  require<InvalidOption>(plan.task.inference == Inference::exact,
+                         "option set_loss is normalized, but inference is relaxed, whose task loss "
+                         "is a sum over nodes");
+  surrogate = GeneralisedScaling(0, 0.5);
+}
+
 /// Options: HSvmOptions or NhSvmOptions.
 template <class Options, TaskLoss loss>
 Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& executor,
@@ -106,7 +122,7 @@ Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& e
   PathPlan plan{.solver = structured_training(options, loss_weight(options)),
                 .loss = loss,
                 .costs = {},
-                .inference = options.inference,
+                .task = {options.inference, options.set_loss},
                 .bias = intercept_value(options),
                 .continuation = data.continuation,
                 .leaves = without_common_roots(leaf_sets_of(options, data)),
@@ -116,6 +132,7 @@ Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& e
                 .tuning = {decision_options(options), data.hierarchy},
                 .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   require_label_sets(plan.tuning.options, plan.leaves);
+  set_label_set_loss(options.set_loss, plan);
   if (options.partial_labels) {
     plan.choices =
         LeafChoices(plan.leaves.tree.graph, leaf_of_row(plan.leaves), plan.leaves.candidates);

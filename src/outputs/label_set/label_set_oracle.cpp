@@ -29,6 +29,15 @@ double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<co
   return sum;
 }
 
+std::vector<double> counts_of(LabelSetLoss loss, const LabelGraph& graph,
+                              std::span<const double> alpha) {
+  if (loss == LabelSetLoss::normalized) return {alpha.begin(), alpha.end()};
+  if (loss == LabelSetLoss::nodes) return std::vector<double>(graph.num_nodes(), 1.0);
+  std::vector<double> counts(graph.num_nodes(), 0.0);
+  for (const NodeId leaf : graph.leaves()) counts[leaf] = 1.0;
+  return counts;
+}
+
 }  // namespace
 
 void append_words(const NodeShares& y, std::vector<std::uint32_t>& words) {
@@ -61,14 +70,13 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
       inference_(graph),
       task_(task),
       alpha_(alpha.begin(), alpha.end()),
-      counts_(graph.num_nodes(), task.loss == LabelSetLoss::nodes ? 1.0 : 0.0),
+      counts_(counts_of(task.loss, graph, alpha)),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
       above_(ancestor_sets(graph, graph.leaves())) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
           " label sets, but must be one per row of X, ", X.num_rows());
   if (graph.is_tree()) rankings_.emplace(graph);
-  for (const NodeId leaf : leaves_) counts_[leaf] = 1.0;
-  counts_as_bits_.assign(counts_.begin(), counts_.end());
+  if (!has_weighted_loss()) counts_as_bits_.assign(counts_.begin(), counts_.end());
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
   }
@@ -121,15 +129,15 @@ double LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   return of_wrong * model_->num_counted(truth) - w_m * truth_score_;
 }
 
-// Replaces a weight of 0 by one that is so small that it only decides ties, because losses are
-// integers.
+// Replaces a weight of 0 by one that is so small that it only decides ties of the losses, which
+// differ by 1 or by node weights.
 std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, double w_g) const {
   if (w_m == 0.0) {
     double total = 1.0;
     for (const double score : workspace_->scores) total += std::abs(score);
     if (model_->criteria() == Criteria::micro_f1)
       total += static_cast<double>(model_->counts_.size());
-    w_m = w_g / (4.0 * total);
+    w_m = w_g * (model_->has_weighted_loss() ? 1e-7 : 0.25) / total;
   }
   if (w_g == 0.0) w_g = 1e-10 * w_m;
   return {w_m, w_g};

@@ -21,6 +21,7 @@
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/structured.hpp"
+#include "margrove/task_loss.hpp"
 #include "outputs/node_scorer.hpp"
 #include "structured/criteria.hpp"
 #include "structured/oracle.hpp"
@@ -38,10 +39,10 @@ struct NodeShares {
 void append_words(const NodeShares& y, std::vector<std::uint32_t>& words);
 bool read_words(std::span<const std::uint32_t> words, NodeShares& y);
 
-/// The nodes that the task loss counts.
-enum class LabelSetLoss { leaves, nodes };
+using detail::LabelSetLoss;
 
-/// The maximisation over label sets. The criteria are sums over the nodes that the loss counts.
+/// The maximisation over label sets. The criteria are sums over the nodes that the loss counts, by
+/// their weights for the normalized loss, of which the surrogate makes the root.
 struct LabelSetTask {
   Inference inference = Inference::exact;
   LabelSetLoss loss = LabelSetLoss::leaves;
@@ -88,10 +89,10 @@ class LabelSetModel {
     std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
     std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
                                                        std::span<const Labelling> banned) const;
-    /// True with Hamming loss on trees of up to kMaxFrontNodes nodes.
+    /// True on trees of up to kMaxFrontNodes nodes where the loss is a whole number.
     bool has_loss_front() const {
       return has_k_best() && model_->counts_.size() <= kMaxFrontNodes &&
-             model_->criteria() == Criteria::hamming;
+             model_->criteria() == Criteria::hamming && !model_->has_weighted_loss();
     }
     std::span<const double> loss_front() const;
     Candidate<Labelling> at_loss(std::uint32_t g) const;
@@ -143,6 +144,7 @@ class LabelSetModel {
   bool takes_steps() const { return task_.loss == LabelSetLoss::leaves; }
 
  private:
+  bool has_weighted_loss() const { return task_.loss == LabelSetLoss::normalized; }
   double num_wrong(const Labelling& y, const Labelling& z) const;
   double num_counted(const Labelling& y) const;
   double alpha_distance(const Labelling& y, const Labelling& z) const;
@@ -152,8 +154,8 @@ class LabelSetModel {
   std::optional<TreeRankings> rankings_;  // on trees only
   LabelSetTask task_;
   std::vector<double> alpha_;
-  std::vector<double> counts_;        // 1 at nodes that the task loss counts, else 0
-  std::vector<char> counts_as_bits_;  // the same
+  std::vector<double> counts_;        // of nodes in the task loss: 0, 1 or alpha
+  std::vector<char> counts_as_bits_;  // the same, where 0 or 1
   std::vector<NodeId> leaves_;
   NodeLists above_;
   std::vector<Labelling> truth_;

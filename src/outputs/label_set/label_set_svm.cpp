@@ -17,11 +17,12 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
       training.surrogate.to_text());
   const LabelSetModel model(X, leaves_of_row, graph, alpha,
                             node_storage(X, graph, alpha, training, continuation), task);
-  // Fractional labellings of an earlier run would not be labellings of the exact problem, so that
-  // the kind of inference is part of the problem.
+  // Fractional labellings of an earlier run would not be labellings of the exact problem, and its
+  // dual variables go with the loss, so that both are part of the problem.
   const HierarchyProblem problem{.graph = graph,
                                  .alpha = {alpha.begin(), alpha.end()},
-                                 .is_relaxed = task.inference == Inference::relaxed};
+                                 .is_relaxed = task.inference == Inference::relaxed,
+                                 .set_loss = task.loss};
   const StructuredInputs<LabelSetModel, HierarchyProblem> inputs{
       .example_weights = row_weights, .continuation = continuation, .problem = problem};
   StructuredResult trained = train_structured(model, training, executor, control, inputs);

@@ -6,8 +6,9 @@
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
 //
 // where y ranges over the unions of A(l) over non-empty sets of leaves, and L is the set of leaves
-// or of all nodes. For margin rescaling y may range over the linear relaxation of these sets, to
-// which f and the loss are extended linearly (NHSVM, section 5).
+// or of all nodes; or, with psi = m + g^(1/2), g is the weight of y △ y_i. For margin rescaling y
+// may range over the linear relaxation of these sets, to which f and the loss are extended linearly
+// (NHSVM, section 5).
 
 #include <span>
 

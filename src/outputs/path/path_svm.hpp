@@ -23,6 +23,7 @@
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
+#include "margrove/task_loss.hpp"
 #include "outputs/node_scorer.hpp"
 #include "outputs/path/path_loss.hpp"
 #include "structured/structured_training.hpp"
@@ -37,7 +38,8 @@ struct HierarchyProblem {
   TaskLoss loss = TaskLoss::hamming;
   std::vector<double> costs = {};  // of a cost matrix, or empty
   bool is_relaxed = false;         // whether label sets may be fractional
-  LeafChoices choices = {};        // of rows with partial labels
+  detail::LabelSetLoss set_loss = {};
+  LeafChoices choices = {};  // of rows with partial labels
   bool operator==(const HierarchyProblem&) const = default;
 };
 

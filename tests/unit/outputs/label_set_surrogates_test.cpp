@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "margrove/errors.hpp"
@@ -18,12 +22,21 @@ using SetOracle = LabelSetModel::Oracle;
 static_assert(StructuredModel<LabelSetModel> && EvaluatingOracle<SetOracle> &&
               KBestOracle<SetOracle> && BanListOracle<SetOracle> && LossFrontOracle<SetOracle>);
 
+/// Uneven ones.
+std::vector<double> weights_of_nodes(const LabelGraph& graph) {
+  std::vector<double> alpha;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) alpha.push_back(0.1 + 0.3 * (n * 7 % 5));
+  return alpha;
+}
+
 LabelSetModel model_of(const CsrMatrix& X, const std::vector<NodeId>& leaves,
                        const LabelGraph& graph, LabelSetLoss loss,
                        Criteria criteria = Criteria::hamming) {
   LabelSets sets;
   sets.append(leaves);
-  const std::vector<double> alpha(graph.num_nodes(), 1.0);
+  const std::vector<double> alpha = loss == LabelSetLoss::normalized
+                                        ? weights_of_nodes(graph)
+                                        : std::vector<double>(graph.num_nodes(), 1.0);
   return {X, sets, graph, alpha, NodeStorage::dense, {Inference::exact, loss, criteria}};
 }
 
@@ -62,7 +75,9 @@ TEST(LabelSetSurrogates, equal_enumeration_for_every_lambda_on_trees_and_dags) {
     for (const NodeId leaf : graph.leaves()) {
       if (leaves.empty() || random.below(2)) leaves.push_back(leaf);
     }
-    const LabelSetLoss loss = round % 3 ? LabelSetLoss::nodes : LabelSetLoss::leaves;
+    const LabelSetLoss loss =
+        std::array{LabelSetLoss::leaves, LabelSetLoss::nodes, LabelSetLoss::normalized}[round % 3];
+    const std::vector<double> alpha = weights_of_nodes(graph);
     const Criteria criteria = round % 4 < 2 ? Criteria::hamming : Criteria::micro_f1;
     const LabelSetModel model = model_of(X, leaves, graph, loss, criteria);
     const auto w = testing::random_weights(random, model.num_weights(), round % 5 ? 1.0 : 0.0);
@@ -75,8 +90,9 @@ TEST(LabelSetSurrogates, equal_enumeration_for_every_lambda_on_trees_and_dags) {
             if (loss == LabelSetLoss::leaves && !graph.is_leaf(n)) continue;
             const bool in_y = std::binary_search(y.nodes.begin(), y.nodes.end(), n);
             const bool in_truth = std::binary_search(truth.begin(), truth.end(), n);
-            wrong += in_y != in_truth;
-            chosen += in_y + in_truth;
+            const double count = loss == LabelSetLoss::normalized ? alpha[n] : 1.0;
+            wrong += in_y != in_truth ? count : 0.0;
+            chosen += (in_y + in_truth) * count;
           }
           return criteria == Criteria::hamming ? std::pair(0.0, wrong) : std::pair(wrong, -chosen);
         });
@@ -140,6 +156,35 @@ TEST(LabelSetSurrogates, convex_hull_search_is_exact_on_trees_under_slack_rescal
     fractional += hull.upper_bound > best * (1 + 1e-6) ? 1 : 0;
   }
   EXPECT_GT(fractional, 10);
+}
+
+TEST(LabelSetSurrogates, convex_hull_search_finds_the_root_of_the_weight_on_trees) {
+  const LabelGraph graph = small_tree();
+  const std::vector<double> alpha = weights_of_nodes(graph);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const CsrMatrix X = testing::random_rows(random, 1, 4);
+    const LabelSetModel model = model_of(X, {5, 11}, graph, LabelSetLoss::normalized);
+    const auto w = testing::random_weights(random, model.num_weights(), 0.7);
+    LabelSetModel::Workspace workspace;
+    const auto oracle = model.oracle(0, {w}, workspace);
+    EXPECT_FALSE(oracle.has_loss_front());
+    double best = 0.0;
+    for (const NodeShares& y : all_sets(graph)) {
+      const auto c = oracle.evaluate(y);
+      std::vector<NodeId> wrong;
+      std::ranges::set_symmetric_difference(y.nodes, model.truth(0).nodes,
+                                            std::back_inserter(wrong));
+      double weight = 0;
+      for (const NodeId n : wrong) weight += alpha[n];
+      best = std::max(best, c.m + std::sqrt(weight));
+    }
+    const DynamicSurrogate psi{GeneralisedScaling(0, 0.5)};
+    const auto found = search_anew(ConvexHullSearch{.max_bans = 500}, oracle, psi);
+    EXPECT_NEAR(found.value, best, 1e-9 * best);
+    EXPECT_NEAR(found.upper_bound, best, 1e-8 * best);
+  }
 }
 
 TEST(LabelSetSurrogates, on_dags_have_no_k_best_and_their_search_says_what_it_may_miss) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "outputs/chain/chain.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
 #include "outputs/path/path_oracle.hpp"
@@ -31,12 +33,12 @@ PathSvmResult train(const TinyProblem& p, const LeafLoss& loss, const Structured
                         row_weights, continuation);
 }
 
-PathSvmResult train_sets(const TinyProblem& p, const LabelSets& sets, Inference maximum,
+PathSvmResult train_sets(const TinyProblem& p, const LabelSets& sets, LabelSetTask task,
                          const StructuredTraining& training,
                          std::span<const double> row_weights = {}) {
   Executor executor(1);
   RunControl control;
-  return train_label_set_svm(p.X, sets, p.graph, p.alpha, {maximum}, training, executor, control,
+  return train_label_set_svm(p.X, sets, p.graph, p.alpha, task, training, executor, control,
                              row_weights);
 }
 
@@ -97,10 +99,10 @@ TEST(TrainStructured, cutting_planes_and_bcfw_reach_the_same_optimum_on_label_se
     StructuredTraining training{.C = 0.4, .tolerance = 1e-4, .max_passes = 3000};
     for (const auto maximum : {Inference::exact, Inference::relaxed}) {
       training.solver = StructuredSolver::bcfw;
-      const StructuredFit bcfw = train_sets(p, sets, maximum, training, row_weights).fit;
+      const StructuredFit bcfw = train_sets(p, sets, {maximum}, training, row_weights).fit;
       for (const auto solver : {StructuredSolver::cutting_plane, StructuredSolver::one_slack}) {
         training.solver = solver;
-        const StructuredFit planes = train_sets(p, sets, maximum, training, row_weights).fit;
+        const StructuredFit planes = train_sets(p, sets, {maximum}, training, row_weights).fit;
         EXPECT_EQ(planes.stop, Stop::converged);
         EXPECT_NEAR(planes.primal, bcfw.primal, 2e-4 * bcfw.primal);
       }
@@ -328,11 +330,38 @@ TEST(TrainStructured, each_combination_that_cannot_be_names_both_options_and_the
   }
 }
 
+TEST(TrainStructured, all_losses_of_label_sets_have_a_certified_optimum_on_trees) {
+  TinyProblem p = tiny_problem(9, 0.0, 20, 5, 7);
+  for (NodeId n = 0; n < p.graph.num_nodes(); ++n) p.alpha[n] = 0.2 + 0.15 * (n % 4);
+  const LabelSets sets = testing::random_leaf_sets(p, 2);
+  std::set<double> optima;
+  for (const LabelSetLoss loss :
+       {LabelSetLoss::leaves, LabelSetLoss::nodes, LabelSetLoss::normalized}) {
+    SCOPED_TRACE(name_of(loss));
+    StructuredTraining training{.C = 0.3, .tolerance = 1e-4, .max_passes = 3000, .max_bans = 200};
+    if (loss == LabelSetLoss::normalized) {
+      training.surrogate = GeneralisedScaling(0, 0.5);
+    } else {
+      training.max_bans = {};
+    }
+    const LabelSetTask task{.loss = loss};
+    const StructuredFit bcfw = train_sets(p, sets, task, training).fit;
+    EXPECT_EQ(bcfw.stop, Stop::converged);
+    EXPECT_TRUE(bcfw.certified);
+    training.solver = StructuredSolver::one_slack;
+    const StructuredFit planes = train_sets(p, sets, task, training).fit;
+    EXPECT_TRUE(planes.certified);
+    EXPECT_NEAR(planes.primal, bcfw.primal, 2e-4 * bcfw.primal);
+    optima.insert(bcfw.primal);
+  }
+  EXPECT_EQ(optima.size(), 3u);
+}
+
 TEST(TrainStructured, label_sets_refuse_what_needs_all_of_them) {
   const TinyProblem p = tiny_problem(8, 0.0, 6, 4, 2);
   const LabelSets sets = testing::random_leaf_sets(p, 2);
   const auto message = [&](const StructuredTraining& training, Inference maximum) {
-    return message_of([&] { train_sets(p, sets, maximum, training); });
+    return message_of([&] { train_sets(p, sets, {maximum}, training); });
   };
   EXPECT_EQ(message({.surrogate = NormalizedDifference{}}, Inference::exact),
             "option surrogate is 'normalized-difference', which does not increase "
