@@ -26,6 +26,7 @@
 #include "reporter.hpp"
 #include "score_loss_bindings.hpp"
 #include "structured_bindings.hpp"
+#include "surrogate_argument.hpp"
 #include "text_bindings.hpp"
 #include "training_bindings.hpp"
 
@@ -127,6 +128,7 @@ NB_MODULE(_core, m) {
   py::bind_choice(m);
   py::bind_metrics(m);
   py::bind_records(m);
+  py::bind_surrogates(m);
   py::bind_structured(m);
   py::bind_score_losses(m);
   py::bind_text(m);

@@ -18,6 +18,7 @@
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
 #include "outputs/score_loss.hpp"
+#include "surrogate_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -38,7 +39,7 @@ using Losses = std::tuple<Array<const std::int64_t>, Array<std::int64_t>, Array<
 using Lengths = std::optional<Array<const std::int64_t>>;
 /// (task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed)
 using Settings =
-    std::tuple<std::string, int, std::string, std::string, int, double, double, int, std::uint64_t>;
+    std::tuple<std::string, int, nb::object, std::string, int, double, double, int, std::uint64_t>;
 
 template <class Real>
 ScoreBlocks<Real> blocks_of(const Blocks<Real>& python) {
@@ -77,6 +78,7 @@ template <class Run>
 void with_settings(const Settings& settings, const Run& run) {
   const auto& [task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed] =
       settings;
+  const AnySurrogate psi = surrogate_of(surrogate);
   const nb::gil_scoped_release released;
   require<InvalidOption>(max_bans >= 0, "option max_bans is ", max_bans, ", but must be >= 0");
   require<InvalidOption>(tolerance >= 0 && tolerance < 1, "option tolerance is ", tolerance,
@@ -85,7 +87,7 @@ void with_settings(const Settings& settings, const Run& run) {
                          ", but must be finite and > 0");
   require<InvalidOption>(samples >= 1, "option samples is ", samples, ", but must be >= 1");
   const ScoreLossOptions options{.task = parse_enum<ScoreTask>("task", task),
-                                 .surrogate = AnySurrogate::parse(surrogate),
+                                 .surrogate = psi,
                                  .search = parse_enum<StructuredSearch>("search", search),
                                  .max_bans = max_bans,
                                  .tolerance = tolerance,

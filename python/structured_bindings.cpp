@@ -24,6 +24,7 @@
 #include "margrove/options.hpp"
 #include "margrove/structured.hpp"
 #include "reporter.hpp"
+#include "surrogate_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -425,8 +426,9 @@ nb::dict to_python(const StructuredFit& fit) {
 
 using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// (weights, report)
+/// (weights, report). `texts` are the options but the surrogate.
 nb::tuple train_structured(const nb::object& user_model, const nb::list& X, const nb::list& Y,
+                           const nb::object& surrogate,
                            const std::map<std::string, std::string>& texts,
                            const nb::object& read_feature, const nb::object& are_equal, int threads,
                            std::optional<double> time_limit_seconds, nb::object callback,
@@ -434,6 +436,7 @@ nb::tuple train_structured(const nb::object& user_model, const nb::list& X, cons
   StructuredSvmOptions options;
   OptionTable table(options);
   for (const auto& [name, text] : texts) table.set(name, text);
+  options.surrogate = surrogate_of(surrogate);
   Reporter reporter(std::move(callback));
   RunControl control(std::ref(reporter),
                      time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
@@ -473,8 +476,8 @@ void bind_structured(nb::module_& m) {
       .def_ro("floor", &SlopeBounds::floor)
       .def("contain", &SlopeBounds::contain, "h"_a, "g"_a);
   m.def("structured_options", &structured_options);
-  m.def("train_structured", &train_structured, "model"_a, "X"_a, "y"_a, "options"_a,
-        "read_feature"_a, "are_equal"_a, "threads"_a, "time_limit_seconds"_a.none(),
+  m.def("train_structured", &train_structured, "model"_a, "X"_a, "y"_a, "surrogate"_a.none(),
+        "options"_a, "read_feature"_a, "are_equal"_a, "threads"_a, "time_limit_seconds"_a.none(),
         "callback"_a.none(), "start"_a.noconvert() = nb::none());
 }
 

@@ -308,6 +308,7 @@ AUTOMATIC_NUMBERS = {
     "max_bans": "int",
     "search_tolerance": "float",
     "search_calls": "int",
+    "convex_passes": "int",
     "max_rounds": "int",
 }
 

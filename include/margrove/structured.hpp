@@ -99,6 +99,15 @@ struct SearchCalls {
   std::string to_text() const;
 };
 
+/// The number of first passes in which sgd trains ProbLoss with its convex extension. None stands
+/// for `auto`: half of the passes, and 0 from weights of an earlier model.
+struct ConvexPasses {
+  std::optional<int> number;
+  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
+  static ConvexPasses parse(std::string_view text);
+  std::string to_text() const;
+};
+
 /// The fields that all estimators trained as structured SVMs share. `when` is put before each help
 /// text, and `automatic` says what the solver auto is.
 template <class Options>
@@ -125,7 +134,7 @@ auto structured_fields(const std::string& when = {},
                    "fractional optimum integral; auto: 10, and 0 for prob by sgd"),
   };
 }
-/// The limits of one search.
+/// The limits of one search, and what sgd does first.
 template <class Options>
 auto search_fields() {
   return std::tuple{
@@ -137,6 +146,10 @@ auto search_fields() {
       field("search_calls", &Options::search_calls,
             "maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, "
             "50 for sarawagi, binary and bisecting"),
+      field("convex_passes", &Options::convex_passes,
+            "prob by sgd: number of first passes that train with its convex extension prob-convex, "
+            "as prob is flat where margins are badly violated; auto: half of max_passes, and 0 "
+            "from the weights of an earlier model"),
   };
 }
 }  // namespace detail
@@ -151,6 +164,7 @@ struct StructuredSvmOptions {
   detail::BanLimit max_bans = {};  // a number or, by default, `auto`
   detail::SearchTolerance search_tolerance = {};
   detail::SearchCalls search_calls = {};
+  detail::ConvexPasses convex_passes = {};
   std::uint64_t seed = 0;
 
   static auto fields() {

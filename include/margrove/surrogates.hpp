@@ -5,6 +5,8 @@
 // in m have slope() and offset(): psi = slope(g) m + offset(g).
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <string_view>
@@ -40,6 +42,9 @@ class GeneralisedScaling {
  public:
   /// Throws InvalidOption outside the range above.
   GeneralisedScaling(double beta, double a);
+  /// psi = m g^beta + g: margin rescaling at 0, slack rescaling at 1. Throws InvalidOption unless
+  /// 0 <= beta <= 1.
+  static GeneralisedScaling of_beta(double beta);
 
   double value(double m, double g) const { return m * slope(g) + offset(g); }
   double derivative_m(double, double g) const { return slope(g); }
@@ -54,26 +59,6 @@ class GeneralisedScaling {
 
  private:
   double beta_, a_;
-};
-
-/// psi = m g^beta + g, 0 <= beta <= 1: margin rescaling at 0, slack rescaling at 1.
-class BetaScaling {
- public:
-  /// Throws InvalidOption unless 0 <= beta <= 1.
-  explicit BetaScaling(double beta);
-
-  double value(double m, double g) const { return m * slope(g) + g; }
-  double derivative_m(double, double g) const { return slope(g); }
-  double derivative_g(double m, double g) const {
-    return beta_ * m * std::pow(g, beta_ - 1.0) + 1.0;
-  }
-  double slope(double g) const { return std::pow(g, beta_); }
-  double offset(double g) const { return g; }
-  bool in_domain(double m, double g) const { return g > 0.0 && value(m, g) >= 0.0; }
-  double beta() const { return beta_; }
-
- private:
-  double beta_;
 };
 
 /// psi = g log(1 + exp m): the log loss weighted by the task loss.
@@ -145,15 +130,47 @@ struct NormalizedDifference {
   double offset(double) const { return 1.0; }
 };
 
+/// A surrogate of one's own. Solvers and searches use it as they do the others.
+class CustomSurrogate {
+ public:
+  /// m may have any sign, and g is >= 0.
+  struct Functions {
+    std::function<double(double m, double g)> value, derivative_m, derivative_g;
+    /// For surrogates that are affine in m, value = slope(g) m + offset(g): both or none.
+    std::function<double(double g)> slope, offset;
+    bool is_convex = false;  // in m; affine ones are
+    /// Where value is increasing and quasi-concave; empty: wherever it is >= 0 and g > 0.
+    std::function<bool(double m, double g)> in_domain;
+  };
+
+  /// Evaluates the functions on a grid of points with m from -9 to 9 and g from .1 to 9, which
+  /// takes some ten thousand calls. Throws InvalidOption, naming a point, where a number is not
+  /// finite, a derivative is not that of value, value is not quasi-concave or does not increase, is
+  /// not convex in m although is_convex says so, or is not slope(g) m + offset(g).
+  explicit CustomSurrogate(Functions functions);
+
+  double value(double m, double g) const { return functions_->value(m, g); }
+  double derivative_m(double m, double g) const { return functions_->derivative_m(m, g); }
+  double derivative_g(double m, double g) const { return functions_->derivative_g(m, g); }
+  double slope(double g) const { return functions_->slope(g); }
+  double offset(double g) const { return functions_->offset(g); }
+  bool is_affine() const { return functions_->slope != nullptr; }
+  bool is_convex() const { return functions_->is_convex || is_affine(); }
+
+ private:
+  std::shared_ptr<const Functions> functions_;
+};
+
 /// A surrogate as the value of an option: "margin", "slack", "generalised:BETA,A", "beta:BETA",
 /// "log", "prob", "prob-convex", "micro-f1" or "normalized-difference".
 struct AnySurrogate
-    : std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling, LossScaledLog,
-                   ProbLoss, ConvexProbLoss, MicroF1, NormalizedDifference> {
+    : std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, LossScaledLog, ProbLoss,
+                   ConvexProbLoss, MicroF1, NormalizedDifference, CustomSurrogate> {
   using variant::variant;
   /// Throws InvalidOption on any other text.
   static AnySurrogate parse(std::string_view text);
-  /// A text that parse() turns into the same surrogate.
+  /// A text that parse() turns into the same surrogate; "custom" for a CustomSurrogate, which has
+  /// none.
   std::string to_text() const;
 };
 

@@ -384,7 +384,10 @@ def train(
     kernel_model_name: str = ...,
 ) -> Model: ...
 
-_LossSettings = tuple[str, int, str, str, int, float, float, int, int]
+class Surrogate:
+    def __init__(self, argument: object) -> None: ...
+
+_LossSettings = tuple[str, int, object, str, int, float, float, int, int]
 _Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 _ScoreBlock = tuple[NDArray[Any], NDArray[Any]]
 
@@ -432,6 +435,7 @@ def train_structured(
     model: object,
     X: list[Any],
     y: list[Any],
+    surrogate: object,
     options: Mapping[str, str],
     read_feature: Callable[[Any, int], Any],
     are_equal: Callable[[Any, Any], bool],

@@ -505,6 +505,10 @@ class HSVC(Incremental):
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
+    set_loss : str, default "leaves"
+        rows with several labels: what the task loss counts: the leaves, or the nodes, on which two
+        label sets differ; normalized: the square root of the weight of these nodes, as in the loss
+        of paths of nhsvm, which needs surrogate margin [leaves | nodes | normalized]
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -604,6 +608,7 @@ class HSVC(Incremental):
         alpha: str = "uniform",
         merge_duplicates: bool = False,
         inference: str = "exact",
+        set_loss: str = "leaves",
         tolerance: float = 0.001,
         max_passes: int = 1000,
         epochs: int = 50,
@@ -646,6 +651,7 @@ class HSVC(Incremental):
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
+        self.set_loss = set_loss
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.epochs = epochs
@@ -730,6 +736,10 @@ class NHSVC(Incremental):
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
+    set_loss : str, default "leaves"
+        rows with several labels: what the task loss counts: the leaves, or the nodes, on which two
+        label sets differ; normalized: the square root of the weight of these nodes, as in the loss
+        of paths of nhsvm, which needs surrogate margin [leaves | nodes | normalized]
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -829,6 +839,7 @@ class NHSVC(Incremental):
         alpha: str = "share:0.5",
         merge_duplicates: bool = False,
         inference: str = "exact",
+        set_loss: str = "leaves",
         tolerance: float = 0.001,
         max_passes: int = 1000,
         epochs: int = 50,
@@ -871,6 +882,7 @@ class NHSVC(Incremental):
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
+        self.set_loss = set_loss
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.epochs = epochs
@@ -2222,6 +2234,10 @@ class StructuredSVC(Structured):
     search_calls : int | str, default "auto"
         maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
         sarawagi, binary and bisecting
+    convex_passes : int | str, default "auto"
+        prob by sgd: number of first passes that train with its convex extension prob-convex, as
+        prob is flat where margins are badly violated; auto: half of max_passes, and 0 from the
+        weights of an earlier model
     decision : str, default "auto"
         label sets and tags: the labelling with the highest score (argmax), or with the highest
         score after a tuned number is added for each label, leaf or tag of a span (offset); auto:
@@ -2333,6 +2349,7 @@ class StructuredSVC(Structured):
         max_bans: int | str = "auto",
         search_tolerance: float | str = "auto",
         search_calls: int | str = "auto",
+        convex_passes: int | str = "auto",
         decision: str = "auto",
         decision_folds: int = 3,
         decision_metric: str = "micro-f1",
@@ -2375,6 +2392,7 @@ class StructuredSVC(Structured):
         self.max_bans = max_bans
         self.search_tolerance = search_tolerance
         self.search_calls = search_calls
+        self.convex_passes = convex_passes
         self.decision = decision
         self.decision_folds = decision_folds
         self.decision_metric = decision_metric

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # As _core takes them: settings() makes them.
-_Settings = tuple[str, int, str, str, int, float, float, int, int]
+_Settings = tuple[str, int, Any, str, int, float, float, int, int]
 _Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 _Block = tuple[NDArray[Any], NDArray[Any]]
 
@@ -284,7 +284,7 @@ def structured_loss(
     scores: Any,
     truth: Any,
     output: _Output,
-    surrogate: str = "margin",
+    surrogate: Any = "margin",
     search: str = "auto",
     *,
     lengths: Any = None,
@@ -298,10 +298,11 @@ def structured_loss(
     copied if they are contiguous. Each has one block per example, or a single block without the
     first axis for all of them (not the first array). lengths: tokens or words of each example where
     `output` is padded. surrogate, search, max_bans: as for `StructuredSVM`, with micro-f1 for
-    chains, fields and label sets. tolerance: the allowed relative error of the maximum in
-    convex-hull search; 0: none. Where two labellings are maximal, dscores is a subgradient.
-    threads: 0 for one per core; the result does not depend on it, and other Python threads run
-    meanwhile. Raises ValueError and TypeError, naming the example, for wrong arrays.
+    chains, fields, label sets and sets of k labels, and normalized-difference for classes, paths
+    and sets of k labels. tolerance: the allowed relative error of the maximum in convex-hull
+    search; 0: none. Where two labellings are maximal, dscores is a subgradient. threads: 0 for one
+    per core; the result does not depend on it, and other Python threads run meanwhile. Raises
+    ValueError and TypeError, naming the example, for wrong arrays.
     """
     how = settings(
         "structured",
@@ -380,7 +381,7 @@ def settings(
     task: str,
     threads: int,
     *,
-    surrogate: str = "margin",
+    surrogate: Any = "margin",
     search: str = "auto",
     max_bans: int = 10,
     tolerance: float = 0.0,

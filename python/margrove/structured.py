@@ -1,6 +1,7 @@
 """Structured SVMs with models of your own: docs/own_models.md.
 
-A model is any object with the three methods of `Model`. `StructuredSVM` fits its weights.
+A model is any object with the three methods of `Model`. `StructuredSVM` fits its weights, with a
+surrogate of the library or any object with the methods of `Surrogate`.
 """
 
 import warnings
@@ -18,7 +19,7 @@ from margrove._options import option_text
 from margrove._progress import Progress, receiver
 from margrove._trainer import require_no_shards
 
-__all__ = ["Model", "StructuredSVM"]
+__all__ = ["Model", "StructuredSVM", "Surrogate"]
 
 Self = TypeVar("Self", bound="StructuredSVM")
 
@@ -55,6 +56,32 @@ class Model(Protocol):
         """
 
 
+class Surrogate(Protocol):
+    """What `StructuredSVM` and `structured_loss` need of a surrogate psi(m, g) of your own.
+
+    m is the margin violation f(x, y) - f(x, truth), g the task loss, >= 0; at the truth itself psi
+    is 0, whatever `value` says. There is no need to derive from this class. Where psi is >= 0, it
+    must increase with m and with g and be quasi-concave: between two points at least the smaller of
+    their values, as searches assume. Both and the derivatives are checked on a grid before
+    training. Further members are optional:
+
+    - `slope(g)` and `offset(g)`, where psi is affine in m, value = slope(g) m + offset(g): they
+      allow the solver bcfw.
+    - `is_convex`: True where psi is convex in m, which allows cutting planes.
+    - `in_domain(m, g)`: whether psi has these properties there, if not wherever it is >= 0 and
+      g > 0, such as False for g > 1.
+    """
+
+    def value(self, m: float, g: float) -> float:
+        """psi(m, g), finite."""
+
+    def derivative_m(self, m: float, g: float) -> float:
+        """d psi / d m."""
+
+    def derivative_g(self, m: float, g: float) -> float:
+        """d psi / d g, at g > 0."""
+
+
 class StructuredSVM(BaseEstimator):
     """Fits the weights of a model of your own: min ||w||^2 / 2 + C sum_i max_y psi(m, g).
 
@@ -67,9 +94,9 @@ class StructuredSVM(BaseEstimator):
     ----------
     model : Any
         an object with the methods `joint_feature`, `loss` and `argmax`; see `Model`
-    surrogate : str, default "margin"
+    surrogate : str | Surrogate, default "margin"
         function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
-        log, prob, prob-convex
+        log, prob, prob-convex, or an object with the methods of `Surrogate`
     search : str, default "auto"
         how the most violating labelling is found: margin, sarawagi, binary, bisecting, angular,
         convex-hull; auto: margin for margin rescaling, otherwise convex-hull
@@ -88,6 +115,10 @@ class StructuredSVM(BaseEstimator):
     search_calls : int | str, default "auto"
         maximum number of calls of `argmax` in one search; auto: 1000 for convex-hull and angular,
         50 for sarawagi, binary and bisecting
+    convex_passes : int | str, default "auto"
+        prob by sgd: number of first passes that train with its convex extension prob-convex, as
+        prob is flat where margins are badly violated; auto: half of max_passes, and 0 from the
+        weights of an earlier model
     C : float, default 1.0
         loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
     tolerance : float, default 0.01
@@ -114,12 +145,13 @@ class StructuredSVM(BaseEstimator):
         self,
         model: Any,
         *,
-        surrogate: str = "margin",
+        surrogate: Any = "margin",
         search: str = "auto",
         solver: str = "auto",
         max_bans: int | str = "auto",
         search_tolerance: float | str = "auto",
         search_calls: int | str = "auto",
+        convex_passes: int | str = "auto",
         C: float = 1.0,
         tolerance: float = 0.01,
         max_passes: int = 50,
@@ -135,6 +167,7 @@ class StructuredSVM(BaseEstimator):
         self.max_bans = max_bans
         self.search_tolerance = search_tolerance
         self.search_calls = search_calls
+        self.convex_passes = convex_passes
         self.C = C
         self.tolerance = tolerance
         self.max_passes = max_passes
@@ -160,12 +193,14 @@ class StructuredSVM(BaseEstimator):
                     f"model is of type {type(self.model).__name__}, which has no method {name}; "
                     "see margrove.structured.Model"
                 )
-        options = {row[0]: option_text(getattr(self, row[0])) for row in _core.structured_options()}
+        names = [row[0] for row in _core.structured_options() if row[0] != "surrogate"]
+        options = {name: option_text(getattr(self, name)) for name in names}
         with receiver(self.progress) as callback:
             weights, self.report_ = _core.train_structured(
                 self.model,
                 list(X),
                 list(y),
+                self.surrogate,
                 options,
                 _read_feature,
                 _are_equal,

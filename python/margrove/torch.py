@@ -12,6 +12,7 @@ except ImportError as error:
 
 from torch.autograd.function import once_differentiable
 
+from margrove import _core
 from margrove.losses import evaluate, settings
 
 __all__ = ["LogLikelihoodLoss", "PerturbedLoss", "StructuredLoss"]
@@ -86,9 +87,10 @@ class StructuredLoss(_Layer):
     output : Any
         one of margrove.losses: MultiClass, Chain, ProjectiveTrees, SpanningTrees, PairwiseField,
         TopK, LabelPaths, LabelSets
-    surrogate : str, default "margin"
+    surrogate : str | Surrogate, default "margin"
         psi, a function of margin violation and task loss: margin, slack, generalised:BETA,A,
-        beta:BETA, log, prob, prob-convex, micro-f1, normalized-difference
+        beta:BETA, log, prob, prob-convex, micro-f1, normalized-difference, or an object with the
+        methods of `margrove.structured.Surrogate`
     search : str, default "auto"
         how the maximum is found: see `structured_loss`
     reduction : str, default "mean"
@@ -104,7 +106,7 @@ class StructuredLoss(_Layer):
     def __init__(
         self,
         output: Any,
-        surrogate: str = "margin",
+        surrogate: Any = "margin",
         search: str = "auto",
         *,
         reduction: str = "mean",
@@ -118,11 +120,18 @@ class StructuredLoss(_Layer):
         self.max_bans = max_bans
         self.tolerance = tolerance
 
+    _checked: Any = None  # (surrogate, what the library has made of it)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_checked": None}
+
     def _settings(self) -> Any:
+        if self._checked is None or self._checked[0] is not self.surrogate:
+            self._checked = self.surrogate, _core.Surrogate(self.surrogate)
         return settings(
             "structured",
             self.threads,
-            surrogate=self.surrogate,
+            surrogate=self._checked[1],
             search=self.search,
             max_bans=self.max_bans,
             tolerance=self.tolerance,

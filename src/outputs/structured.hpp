@@ -30,6 +30,7 @@ struct StructuredOptions : CommonOptions {
   BanLimit max_bans = {};
   SearchTolerance search_tolerance = {};
   SearchCalls search_calls = {};
+  ConvexPasses convex_passes = {};
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;

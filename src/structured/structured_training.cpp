@@ -1,5 +1,6 @@
 #include "structured/structured_training.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -42,6 +43,25 @@ SearchCalls SearchCalls::parse(std::string_view text) {
   return {automatic_or_count("search_calls", text, 1)};
 }
 std::string SearchCalls::to_text() const { return automatic_number_text(number); }
+
+ConvexPasses ConvexPasses::parse(std::string_view text) {
+  return {automatic_or_count("convex_passes", text, 0)};
+}
+std::string ConvexPasses::to_text() const { return automatic_number_text(number); }
+
+int convex_passes(const StructuredTraining& training, StructuredSolver solver, bool has_start) {
+  const bool is_prob = is<ProbLoss>(training.surrogate);
+  const bool is_sgd = solver == StructuredSolver::sgd;
+  require<InvalidOption>(!training.convex_passes.number || is_prob, "option convex_passes is ",
+                         training.convex_passes.to_text(), ", but surrogate is ",
+                         training.surrogate.to_text(), "; it is for prob");
+  require<InvalidOption>(!training.convex_passes.number || is_sgd, "option convex_passes is ",
+                         training.convex_passes.to_text(), ", but solver is ", name_of(solver),
+                         "; it is for sgd");
+  if (!is_prob || !is_sgd) return 0;
+  const int automatic = has_start ? 0 : training.epochs / 2;
+  return std::min(training.convex_passes.number.value_or(automatic), training.epochs);
+}
 
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver) {

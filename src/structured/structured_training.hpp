@@ -21,6 +21,7 @@
 namespace margrove {
 
 using detail::BanLimit;
+using detail::ConvexPasses;
 using detail::SearchCalls;
 using detail::SearchTolerance;
 
@@ -49,6 +50,7 @@ struct StructuredTraining {
   BanLimit max_bans = {};
   SearchTolerance search_tolerance = {};
   SearchCalls search_calls = {};
+  ConvexPasses convex_passes = {};
   std::uint64_t seed = 0;
   double settled = 0.0;  // of sgd only (SgdOptions)
   // Of bcfw only.
@@ -84,6 +86,7 @@ StructuredTraining structured_training(const Options& options, double C) {
     training.settled = options.tolerance;
     training.search_tolerance = options.search_tolerance;
     training.search_calls = options.search_calls;
+    training.convex_passes = options.convex_passes;
   }
   return training;
 }
@@ -132,6 +135,10 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 /// given that the search does not have.
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver);
+/// The passes of sgd, of all that it makes, that train with the convex extension of the surrogate.
+/// Throws InvalidOption if convex_passes is given for another solver or for a surrogate without
+/// one.
+int convex_passes(const StructuredTraining& training, StructuredSolver solver, bool has_start);
 inline bool uses_sgd(const StructuredTraining& training) {
   return chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
 }

@@ -86,11 +86,18 @@ class DynamicSurrogate {
         any_);
   }
   bool is_affine() const {
-    return std::visit([](const auto& psi) { return AffineSurrogate<std::decay_t<decltype(psi)>>; },
-                      any_);
+    return std::visit(
+        [](const auto& psi) {
+          if constexpr (requires { psi.is_affine(); }) return psi.is_affine();
+          return AffineSurrogate<std::decay_t<decltype(psi)>>;
+        },
+        any_);
   }
   /// Whether psi is convex in the margin violation, as cutting planes need it.
-  bool is_convex() const { return !is<ProbLoss>(any_); }
+  bool is_convex() const {
+    const auto* custom = std::get_if<CustomSurrogate>(&any_);
+    return custom != nullptr ? custom->is_convex() : !is<ProbLoss>(any_);
+  }
   /// Whether psi increases with the task loss, as all searches but enumeration assume.
   bool is_increasing() const { return !is<NormalizedDifference>(any_); }
   Ascent ascent_at_truth() const {

@@ -11,9 +11,10 @@ GeneralisedScaling::GeneralisedScaling(double beta, double a) : beta_(beta), a_(
                          a - beta, ", but must be between 0 and 1");
 }
 
-BetaScaling::BetaScaling(double beta) : beta_(beta) {
+GeneralisedScaling GeneralisedScaling::of_beta(double beta) {
   require<InvalidOption>(beta >= 0 && beta <= 1, "beta scaling: beta is ", beta,
                          ", but must be between 0 and 1");
+  return {beta, 1};
 }
 
 AnySurrogate AnySurrogate::parse(std::string_view name) {
@@ -22,7 +23,7 @@ AnySurrogate AnySurrogate::parse(std::string_view name) {
   const bool has_parameters = colon != std::string_view::npos;
   const std::string_view parameters = has_parameters ? name.substr(colon + 1) : "";
   if (kind == "beta" && has_parameters) {
-    return BetaScaling(detail::parse_number("surrogate", parameters));
+    return GeneralisedScaling::of_beta(detail::parse_number("surrogate", parameters));
   }
   const auto comma = parameters.find(',');
   if (kind == "generalised" && comma != std::string_view::npos) {
@@ -48,14 +49,14 @@ struct NameOf {
   std::string operator()(const MarginRescaling&) const { return "margin"; }
   std::string operator()(const SlackRescaling&) const { return "slack"; }
   std::string operator()(const GeneralisedScaling& s) const {
-    return concat("generalised:", s.beta(), ",", s.a());
+    return s.a() == 1 ? concat("beta:", s.beta()) : concat("generalised:", s.beta(), ",", s.a());
   }
-  std::string operator()(const BetaScaling& s) const { return concat("beta:", s.beta()); }
   std::string operator()(const LossScaledLog&) const { return "log"; }
   std::string operator()(const ProbLoss&) const { return "prob"; }
   std::string operator()(const ConvexProbLoss&) const { return "prob-convex"; }
   std::string operator()(const MicroF1&) const { return "micro-f1"; }
   std::string operator()(const NormalizedDifference&) const { return "normalized-difference"; }
+  std::string operator()(const CustomSurrogate&) const { return "custom"; }
 };
 }  // namespace
 

@@ -25,11 +25,10 @@ struct SgdFitState {
 };
 
 /// Makes the epochs. ProbLoss is flat where margin violations are large, so that examples there
-/// would never improve. Therefore the first half of the epochs uses its convex extension, unless
-/// the run starts from earlier weights. The first `num_done` epochs were made by an earlier run;
-/// the fit counts them.
+/// would never improve. Therefore the first `num_convex` epochs use its convex extension. The first
+/// `num_done` epochs were made by an earlier run; the fit counts them.
 template <class Run>
-StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs, bool has_start,
+StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs, int num_convex,
                          int num_done, RunControl& control) {
   StructuredFit fit;
   fit.passes = num_done;
@@ -39,12 +38,12 @@ StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs, bool
     fit = run.run(last - before);
     fit.passes += before;
   };
-  if (!psi.is_convex() && !has_start) {
+  if (num_convex > 0) {
     run.set_surrogate(DynamicSurrogate(ConvexProbLoss{}));
-    run_until(epochs / 2);
+    run_until(num_convex);
     if (!control.proceed()) return fit;
     run.set_surrogate(psi);
-    if (num_done < epochs / 2) epochs = fit.passes + epochs - epochs / 2;
+    if (num_done < num_convex) epochs = fit.passes + epochs - num_convex;
   }
   run_until(epochs);
   return fit;
@@ -58,6 +57,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
                               RunControl& control) {
   using State = SgdFitState<Problem>;
   const DynamicSurrogate psi(training.surrogate);
+  const int num_convex = convex_passes(training, StructuredSolver::sgd, !inputs.start.empty());
   const auto search =
       AnySearch::make(search_kind, search_limits(training, search_kind, StructuredSolver::sgd));
   const std::string surrogate = training.surrogate.to_text();
@@ -79,7 +79,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   if (const TensorMap* saved = saved_state(checkpoint)) num_done = run.restore(*saved);
   if (checkpoint != nullptr) run.keep_state_in(*checkpoint);
   StructuredResult result;
-  result.fit = run_epochs(run, psi, training.epochs, !inputs.start.empty(), num_done, control);
+  result.fit = run_epochs(run, psi, training.epochs, num_convex, num_done, control);
   result.weights = run.weights();
   try {
     const StructuredObjective objective =

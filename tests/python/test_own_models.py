@@ -124,9 +124,9 @@ PSI: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def objective(model: Any, w: Any, X: Any, Y: Any, C: float, surrogate: str) -> float:
-    """||w||^2 / 2 + C sum_i max_y psi over all labellings."""
-    psi = PSI[surrogate]
+def objective(model: Any, w: Any, X: Any, Y: Any, C: float, surrogate: Any) -> float:
+    """||w||^2 / 2 + C sum_i max_y psi over all labellings; psi is a function or its name."""
+    psi = PSI[surrogate] if isinstance(surrogate, str) else surrogate
     total = 0.0
     for x, y in zip(X, Y, strict=True):
         of_truth = w @ model.joint_feature(x, y)

@@ -133,7 +133,7 @@ TEST(FieldStart, leads_every_affine_surrogate_to_its_optimum) {
   const auto start =
       field_start(rows.X, rows.labels, K, 0.5, {.C = 0.5, .tolerance = 1e-3}, executor, control);
   expect_same_objective(hamming, MarginRescaling{}, start);
-  expect_same_objective(hamming, BetaScaling(0.5), start);
+  expect_same_objective(hamming, GeneralisedScaling::of_beta(0.5), start);
   expect_same_objective(hamming, SlackRescaling{}, start);
   expect_same_objective(f1, MicroF1{}, start);
 }

@@ -169,7 +169,7 @@ TEST_P(PartialPaths, no_round_raises_the_objective_and_the_last_one_is_that_of_i
 INSTANTIATE_TEST_SUITE_P(surrogates, PartialPaths,
                          ::testing::Values(AnySurrogate(MarginRescaling{}),
                                            AnySurrogate(SlackRescaling{}),
-                                           AnySurrogate(BetaScaling(0.5))));
+                                           AnySurrogate(GeneralisedScaling::of_beta(0.5))));
 
 /// The minimum of H for all ways to choose leaves, by convex problems.
 double global_minimum(const PartialProblem& p, const StructuredTraining& training) {

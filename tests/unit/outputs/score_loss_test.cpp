@@ -57,9 +57,9 @@ struct ChainBatch {
   }
 };
 
-const std::vector<AnySurrogate> kSurrogates{MarginRescaling{}, SlackRescaling{}, LossScaledLog{},
-                                            BetaScaling(0.5),  ProbLoss{},       ConvexProbLoss{},
-                                            MicroF1{}};
+const std::vector<AnySurrogate> kSurrogates{
+    MarginRescaling{}, SlackRescaling{}, LossScaledLog{}, GeneralisedScaling::of_beta(0.5),
+    ProbLoss{},        ConvexProbLoss{}, MicroF1{}};
 
 TEST(ScoreLoss, gradients_are_differences_of_the_losses) {
   for (const AnySurrogate& surrogate : kSurrogates) {

@@ -355,7 +355,7 @@ TEST(ConvexHullSearch, finds_the_fractional_optimum_within_theorem_6s_calls) {
     check_theorem_6(labels, MarginRescaling{});
     check_theorem_6(labels, SlackRescaling{});
     check_theorem_6(labels, GeneralisedScaling(0.5, 1.25));
-    check_theorem_6(labels, BetaScaling(0.25));
+    check_theorem_6(labels, GeneralisedScaling::of_beta(0.25));
     check_theorem_6(labels, LossScaledLog{});
     check_theorem_6(labels, ProbLoss{});
     check_theorem_6(labels, ConvexProbLoss{});
@@ -400,7 +400,7 @@ TEST(ConvexHullSearch, becomes_exact_by_its_ban_list) {
     const Labels labels = random_labels(random, 1 + static_cast<int>(random.below(25)), round % 2);
     check_integral(labels, MarginRescaling{});
     check_integral(labels, SlackRescaling{});
-    check_integral(labels, BetaScaling(0.5));
+    check_integral(labels, GeneralisedScaling::of_beta(0.5));
     check_integral(labels, LossScaledLog{});
     check_integral(labels, ProbLoss{});
     check_integral(labels, ConvexProbLoss{});

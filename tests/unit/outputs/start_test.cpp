@@ -133,6 +133,55 @@ TEST(SearchLimits, bans_that_are_given_are_made_by_subgradients_of_prob_loss) {
   EXPECT_GT(train(model, training).fit.oracle_calls, without);
 }
 
+template <class Act>
+std::string message_of(const Act& act) {
+  try {
+    act();
+  } catch (const InvalidOption& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(ConvexPasses, are_the_first_passes_of_prob_loss) {
+  const SequenceData data = sequences(60, 5);
+  const ChainModel model(data, Criteria::hamming);
+  StructuredTraining training{
+      .surrogate = ProbLoss{}, .solver = StructuredSolver::sgd, .C = 1, .epochs = 6};
+  const StructuredResult by_default = train(model, training);
+  training.convex_passes = {3};
+  EXPECT_EQ(train(model, training).weights, by_default.weights);
+  training.convex_passes = {6};
+  const StructuredResult all = train(model, training);
+  EXPECT_NE(all.weights, by_default.weights);
+  training.surrogate = ConvexProbLoss{};
+  training.convex_passes = {};
+  EXPECT_EQ(train(model, training).weights, all.weights);
+  training.surrogate = ProbLoss{};
+  training.convex_passes = {0};
+  const StructuredResult none = train(model, training);
+  EXPECT_NE(none.weights, by_default.weights);
+  EXPECT_EQ(none.fit.passes, 6);
+  training.convex_passes = {600};  // at most all
+  EXPECT_EQ(train(model, training).weights, all.weights);
+}
+
+TEST(ConvexPasses, where_there_are_none_throw) {
+  const SequenceData data = sequences(10, 5);
+  const ChainModel model(data, Criteria::hamming);
+  const auto message = [&](AnySurrogate surrogate, StructuredSolver solver) {
+    return message_of(
+        [&] { train(model, {.surrogate = surrogate, .solver = solver, .convex_passes = {2}}); });
+  };
+  EXPECT_EQ(message(SlackRescaling{}, StructuredSolver::sgd),
+            "option convex_passes is 2, but surrogate is slack; it is for prob");
+  EXPECT_EQ(message(MarginRescaling{}, StructuredSolver::bcfw),
+            "option convex_passes is 2, but surrogate is margin; it is for prob");
+  EXPECT_EQ(message_of([] { ConvexPasses::parse("-1"); }),
+            "option convex_passes is -1, but must be auto or >= 0");
+  for (const char* text : {"auto", "0", "12"}) EXPECT_EQ(ConvexPasses::parse(text).to_text(), text);
+}
+
 TEST(SearchLimits, calls_of_a_search_are_limited) {
   const SequenceData data = sequences(60, 6);
   const ChainModel model(data, Criteria::hamming);
@@ -149,16 +198,6 @@ TEST(SearchLimits, calls_of_a_search_are_limited) {
   training.search_calls = {};
   training.search_tolerance = {1.0};
   EXPECT_LT(train(model, training).fit.oracle_calls, free);
-}
-
-template <class Act>
-std::string message_of(const Act& act) {
-  try {
-    act();
-  } catch (const InvalidOption& error) {
-    return error.what();
-  }
-  return "nothing thrown";
 }
 
 TEST(SearchLimits, limits_that_a_search_lacks_and_wrong_texts_throw) {

@@ -104,7 +104,7 @@ TEST(StructuredSolvers, reach_the_same_objective_for_every_convex_surrogate) {
   const ChainModel hamming(data, Criteria::hamming);
   expect_same_objective(hamming, MarginRescaling{});
   expect_same_objective(hamming, SlackRescaling{});
-  expect_same_objective(hamming, BetaScaling(0.5));
+  expect_same_objective(hamming, GeneralisedScaling::of_beta(0.5));
   expect_same_objective(hamming, GeneralisedScaling(0.5, 1.25));
   expect_same_objective(hamming, LossScaledLog{});
   expect_same_objective(hamming, ConvexProbLoss{});

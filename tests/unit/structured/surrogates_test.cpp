@@ -1,9 +1,11 @@
 #include "margrove/surrogates.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -13,11 +15,35 @@
 namespace margrove {
 namespace {
 
+/// Those of psi.
+template <class S>
+CustomSurrogate::Functions functions_of(const S& psi) {
+  CustomSurrogate::Functions functions;
+  functions.value = [psi](double m, double g) { return psi.value(m, g); };
+  functions.derivative_m = [psi](double m, double g) { return psi.derivative_m(m, g); };
+  functions.derivative_g = [psi](double m, double g) { return psi.derivative_g(m, g); };
+  if constexpr (AffineSurrogate<S>) {
+    functions.slope = [psi](double g) { return psi.slope(g); };
+    functions.offset = [psi](double g) { return psi.offset(g); };
+  }
+  if constexpr (requires { psi.in_domain(0.0, 0.0); }) {
+    functions.in_domain = [psi](double m, double g) { return psi.in_domain(m, g); };
+  }
+  return functions;
+}
+
 std::vector<AnySurrogate> all_surrogates() {
-  return {MarginRescaling{}, SlackRescaling{},  GeneralisedScaling(0.5, 1.25),
-          BetaScaling(0.25), BetaScaling(0.75), GeneralisedScaling(1.5, 1.5),
-          LossScaledLog{},   ProbLoss{},        ConvexProbLoss{},
-          MicroF1{}};
+  return {MarginRescaling{},
+          SlackRescaling{},
+          GeneralisedScaling(0.5, 1.25),
+          GeneralisedScaling::of_beta(0.25),
+          GeneralisedScaling::of_beta(0.75),
+          GeneralisedScaling(1.5, 1.5),
+          LossScaledLog{},
+          ProbLoss{},
+          ConvexProbLoss{},
+          MicroF1{},
+          CustomSurrogate(functions_of(SlackRescaling{}))};
 }
 
 double number(double low, double high) {
@@ -137,9 +163,8 @@ RC_GTEST_PROP(Surrogates, bound_the_task_loss_from_above_where_y_scores_as_high_
 TEST(Surrogates, special_cases_coincide) {
   for (const double m : {-2.0, -0.5, 0.0, 3.0}) {
     for (const double g : {0.5, 1.0, 4.0}) {
-      EXPECT_DOUBLE_EQ(BetaScaling(0).value(m, g), MarginRescaling{}.value(m, g));
-      EXPECT_DOUBLE_EQ(BetaScaling(1).value(m, g), SlackRescaling{}.value(m, g));
-      EXPECT_DOUBLE_EQ(GeneralisedScaling(0.5, 1).value(m, g), BetaScaling(0.5).value(m, g));
+      EXPECT_DOUBLE_EQ(GeneralisedScaling::of_beta(0).value(m, g), MarginRescaling{}.value(m, g));
+      EXPECT_DOUBLE_EQ(GeneralisedScaling::of_beta(1).value(m, g), SlackRescaling{}.value(m, g));
     }
     // ProbLoss has slope sqrt(g) at m = 0 and value g there.
     EXPECT_DOUBLE_EQ(ProbLoss{}.value(0, 4), 4.0);
@@ -176,7 +201,7 @@ std::string message_of(const std::function<void()>& call) {
 }
 
 TEST(Surrogates, parameters_out_of_range_throw) {
-  EXPECT_EQ(message_of([] { BetaScaling(1.5); }),
+  EXPECT_EQ(message_of([] { GeneralisedScaling::of_beta(1.5); }),
             "beta scaling: beta is 1.5, but must be between 0 and 1");
   EXPECT_EQ(message_of([] { GeneralisedScaling(-1, 0); }),
             "generalised scaling: beta is -1, but must be >= 0");
@@ -195,6 +220,88 @@ TEST(Surrogates, names_go_there_and_back) {
                      "', but must be one of margin, slack, generalised:BETA,A, beta:BETA, log, "
                      "prob, prob-convex, micro-f1, normalized-difference"));
   }
+}
+
+TEST(CustomSurrogate, takes_the_functions_of_all_surrogates_that_increase_with_the_loss) {
+  const auto expect_properties = [](const auto& psi, bool is_affine) {
+    for (const bool is_convex : {false, true}) {
+      CustomSurrogate::Functions functions = functions_of(psi);
+      functions.is_convex = is_convex;
+      const DynamicSurrogate custom{AnySurrogate(CustomSurrogate(functions))};
+      EXPECT_EQ(custom.is_affine(), is_affine);
+      EXPECT_EQ(custom.is_convex(), is_convex || is_affine);
+      EXPECT_TRUE(custom.is_increasing());
+      EXPECT_EQ(custom.any().to_text(), "custom");
+      EXPECT_EQ(custom.value(0.5, 2), psi.value(0.5, 2));
+      EXPECT_EQ(custom.derivative_m(0.5, 2), psi.derivative_m(0.5, 2));
+      EXPECT_EQ(custom.derivative_g(0.5, 2), psi.derivative_g(0.5, 2));
+    }
+  };
+  expect_properties(MarginRescaling{}, true);
+  expect_properties(SlackRescaling{}, true);
+  expect_properties(GeneralisedScaling::of_beta(0.5), true);
+  expect_properties(GeneralisedScaling(1.5, 1.5), true);
+  expect_properties(LossScaledLog{}, false);
+  expect_properties(ConvexProbLoss{}, false);
+  EXPECT_NO_THROW(CustomSurrogate(functions_of(ProbLoss{})));
+}
+
+TEST(CustomSurrogate, without_a_domain_has_the_properties_where_it_is_not_negative) {
+  CustomSurrogate::Functions functions =
+      functions_of(SlackRescaling{});  // decreases with g at m < -1
+  functions.in_domain = {};
+  EXPECT_NO_THROW(CustomSurrogate{functions});
+  functions.in_domain = [](double, double) { return true; };
+  EXPECT_THROW(CustomSurrogate{functions}, InvalidOption);
+}
+
+TEST(CustomSurrogate, functions_that_are_no_surrogate_are_errors) {
+  const auto message = [](const auto& change) {
+    CustomSurrogate::Functions functions = functions_of(LossScaledLog{});
+    change(functions);
+    return message_of([&] { CustomSurrogate{functions}; });
+  };
+  using F = CustomSurrogate::Functions;
+  using ::testing::HasSubstr;
+  EXPECT_EQ(message([](F& f) { f.value = {}; }),
+            "surrogate: it must have value, derivative_m and derivative_g");
+  EXPECT_EQ(message([](F& f) { f.slope = [](double g) { return g; }; }),
+            "surrogate: it has one of slope and offset, but must have both or none");
+  EXPECT_THAT(message([](F& f) { f.derivative_m = [](double, double g) { return g; }; }),
+              HasSubstr("surrogate: derivative_m at m = -8.71, g = 0.13 is 0.13, but difference "
+                        "quotients of value are 2.1"));
+  EXPECT_THAT(message([](F& f) { f.derivative_g = [](double, double) { return 1.0; }; }),
+              HasSubstr("surrogate: derivative_g at m = -8.71, g = 0.13 is 1, but"));
+  EXPECT_THAT(message([](F& f) { f.value = [](double, double) { return NAN; }; }),
+              HasSubstr("surrogate: value at m = -8.71, g = 0.13 is nan, but must be finite"));
+  EXPECT_THAT(message([](F& f) {
+                f.slope = [](double g) { return g; };
+                f.offset = [](double g) { return g; };
+              }),
+              HasSubstr("surrogate: slope(g) m + offset(g) at m = -8.71, g = 0.13 is -1.0"));
+  EXPECT_THAT(message([](F& f) { f.in_domain = [](double, double) { return false; }; }),
+              HasSubstr("surrogate: its domain holds no point"));
+  EXPECT_THAT(message([](F& f) { f.derivative_m = [](double, double) { return NAN; }; }),
+              HasSubstr("surrogate: derivative_m at m = -8.71, g = 0.13 is nan"));
+}
+
+TEST(CustomSurrogate, wrong_shapes_are_errors) {
+  CustomSurrogate::Functions falling;
+  falling.value = [](double m, double g) { return m + 1 / (1 + g); };
+  falling.derivative_m = [](double, double) { return 1.0; };
+  falling.derivative_g = [](double, double g) { return -1 / ((1 + g) * (1 + g)); };
+  EXPECT_THAT(message_of([&] { CustomSurrogate{falling}; }),
+              ::testing::HasSubstr("but value must increase with m and with g"));
+  CustomSurrogate::Functions squares;  // convex, and so not quasi-concave
+  squares.value = [](double m, double g) { return m > 0 ? m * m + g * g : g * g; };
+  squares.derivative_m = [](double m, double) { return m > 0 ? 2 * m : 0.0; };
+  squares.derivative_g = [](double, double g) { return 2 * g; };
+  EXPECT_THAT(message_of([&] { CustomSurrogate{squares}; }),
+              ::testing::HasSubstr("it must be quasi-concave"));
+  CustomSurrogate::Functions prob = functions_of(ProbLoss{});
+  prob.is_convex = true;
+  EXPECT_THAT(message_of([&] { CustomSurrogate{prob}; }),
+              ::testing::HasSubstr("is_convex says that it is convex in m"));
 }
 
 }  // namespace
