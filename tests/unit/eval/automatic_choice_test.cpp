@@ -537,28 +537,20 @@ TEST(AutomaticChoice, takes_every_metric_of_scores_and_sets) {
        {"au_prc", "au_prc_macro", "f_max", "ndcg_at_3", "psp_at_1", "coverage_error", "lca_f1"}) {
     SCOPED_TRACE(metric);
     const AutomaticChoice choice = choose(raw, &tree, {.metric = metric});
+    const AutomaticChoice again = choose(raw, &tree, {.metric = metric}, 3);
     ASSERT_TRUE(choice.model);
-    for (const CandidateResult& each : choice.candidates) {
+    ASSERT_EQ(choice.candidates.size(), again.candidates.size());
+    for (std::size_t k = 0; k < choice.candidates.size(); ++k) {
+      const CandidateResult& each = choice.candidates[k];
       EXPECT_THAT(each.note, IsEmpty()) << each.name();
+      EXPECT_EQ(each.name(), again.candidates[k].name());
+      EXPECT_EQ(each.score, again.candidates[k].score);
+      EXPECT_EQ(each.standard_error, again.candidates[k].standard_error);
     }
   }
   const AutomaticChoice choice =
       choose(signs(200, true, 0.3), nullptr, {.metric = "risk_coverage_area"});
   EXPECT_LT(choice.chosen().score, 0.1);
-}
-
-TEST(AutomaticChoice, by_a_metric_of_scores_does_not_depend_on_threads) {
-  const Hierarchy tree = two_levels();
-  const Examples raw = leaf_rows(40, 0.6, true);
-  const AutomaticChoice choice = choose(raw, &tree, {.metric = "au_prc"});
-  const AutomaticChoice again = choose(raw, &tree, {.metric = "au_prc"}, 3);
-  ASSERT_EQ(choice.candidates.size(), again.candidates.size());
-  for (std::size_t k = 0; k < choice.candidates.size(); ++k) {
-    const CandidateResult& each = choice.candidates[k];
-    EXPECT_EQ(each.name(), again.candidates[k].name());
-    EXPECT_EQ(each.score, again.candidates[k].score);
-    EXPECT_EQ(each.standard_error, again.candidates[k].standard_error);
-  }
 }
 
 TEST(AutomaticChoice, says_why_a_metric_cannot_be_computed) {

@@ -160,7 +160,7 @@ TEST_P(NodeBlocks, weights_beyond_the_end_are_0) {
 
 TEST_P(NodeBlocks, have_the_optimum_of_all_weights) {
   for (const bool by_sgd : {false, true}) {
-    StructuredTraining training{.C = 2, .tolerance = 1e-4, .max_passes = 5000, .epochs = 30};
+    StructuredTraining training{.C = 2, .tolerance = 1e-6, .max_passes = 5000, .epochs = 30};
     if (by_sgd) training.solver = StructuredSolver::sgd;
     const auto train = [&](const auto& model, int num_threads) {
       Executor executor(num_threads);
@@ -170,7 +170,7 @@ TEST_P(NodeBlocks, have_the_optimum_of_all_weights) {
     const StructuredFit expected = train(path_model(NodeStorage::dense), 1).fit;
     const StructuredResult found = train(path_model(NodeStorage::blocks), 1);
     EXPECT_EQ(found.fit.stop, expected.stop);
-    EXPECT_NEAR(found.fit.primal, expected.primal, (by_sgd ? 1e-3 : 2e-4) * expected.primal);
+    EXPECT_NEAR(found.fit.primal, expected.primal, (by_sgd ? 1e-3 : 3e-6) * expected.primal);
     training.minibatch = 8;  // oracles run in parallel, between steps
     EXPECT_EQ(train(path_model(NodeStorage::blocks), 3).weights,
               train(path_model(NodeStorage::blocks), 1).weights);
@@ -188,11 +188,11 @@ TEST_P(NodeBlocks, have_the_optimum_of_all_weights) {
     };
     const double of_sets = train(set_model(NodeStorage::dense), 1).fit.primal;
     EXPECT_NEAR(train(set_model(NodeStorage::blocks), 1).fit.primal, of_sets,
-                (by_sgd ? 1e-3 : 2e-4) * of_sets);
+                (by_sgd ? 1e-3 : 3e-6) * of_sets);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, NodeBlocks, ::testing::Range(std::uint64_t{0}, std::uint64_t{4}));
+INSTANTIATE_TEST_SUITE_P(Seeds, NodeBlocks, ::testing::Range(std::uint64_t{0}, std::uint64_t{6}));
 
 /// As many pairs of features and labels as take a gigabyte, but few of them in the rows.
 struct LargeProblem {
