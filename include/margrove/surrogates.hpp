@@ -86,6 +86,7 @@ struct ProbLoss {
     return std::erfc(-t) - t * std::exp(-t * t) * std::numbers::inv_sqrtpi;
   }
   bool in_domain(double, double g) const { return g > 0.0; }
+  static constexpr bool is_convex() { return false; }  // in m
 
  private:
   // Phi(m / sqrt(2g/pi)) = erfc(-z) / 2

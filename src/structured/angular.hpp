@@ -22,7 +22,7 @@ struct AngularSearch {
   bool use_cache = true;  // start from labellings that the last searches of the example found
   int cache_size = 3;
 
-  template <ConstrainedOracle O>
+  template <BoundedSlopeOracle O>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const SlackRescaling&,
                                                  LabelCache<typename O::Labelling>& cache) const {
     using Y = typename O::Labelling;
@@ -59,7 +59,7 @@ struct AngularSearch {
       ++result.oracle_calls;
       SlopeBounds slopes = angle.slopes;
       slopes.floor = floor_for(result.value, lambda, slopes) - 1.0;  // m, not h
-      const auto y = oracle.constrained_argmax(1.0, lambda, slopes);
+      const auto y = constrained_argmax(oracle, 1.0, lambda, slopes);
       if (!y) continue;
       offer(*y);
       split(angle, 1.0 + y->m, y->g, lambda, queue);

@@ -73,8 +73,11 @@ class AnySearch {
               throw InvalidOption(
                   "option search is 'enumeration', which this model does not offer");
             }
-          } else if constexpr (std::same_as<Search, AngularSearch> && !ConstrainedOracle<O>) {
-            throw InvalidOption("option search is 'angular', which this model does not offer");
+          } else if constexpr (std::same_as<Search, AngularSearch>) {
+            if constexpr (BoundedSlopeOracle<O>) {
+              if (has_slope_bounds(oracle)) return search(oracle, SlackRescaling{}, cache);
+            }
+            throw InvalidOption(kNoSlopeBounds);
           } else {
             if constexpr (std::same_as<Search, SarawagiGuptaSearch>) search.slack = slack;
             return search(oracle, SlackRescaling{}, cache);

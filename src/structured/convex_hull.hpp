@@ -251,7 +251,7 @@ struct ConvexHullSearch {
     auto hull = searched(oracle, psi, cache);
     bool has_front = false;
     if constexpr (LossFrontOracle<O>) {
-      has_front = oracle.has_loss_front() && max_bans > 0;
+      has_front = oracle.has_cheap_front() && max_bans > 0;
       if (has_front && hull.is_fractional()) detail::add_best_of_front(hull);
     }
     if constexpr (BanListOracle<O> || KBestOracle<O>) {

@@ -96,14 +96,56 @@ bool has_k_best(const O& oracle) {
 
 /// Optional: loss_front() has the largest m for each task loss g = 0, 1, 2, ... (-infinity if no
 /// labelling has this loss), and at_loss(g) is a labelling with this m. Among them is the maximiser
-/// of every surrogate that increases with m. has_loss_front() says whether the front is affordable
-/// for this example. It is valid until the next call of the oracle.
+/// of every surrogate that increases with m. has_loss_front() says whether this example has a
+/// front, whose losses must be whole numbers, and has_cheap_front() whether it takes no longer than
+/// a few calls of k_best. The front is computed once and valid as long as the oracle.
 template <class O>
 concept LossFrontOracle = Oracle<O> && requires(const O& oracle, std::uint32_t g) {
   { oracle.has_loss_front() } -> std::same_as<bool>;
+  { oracle.has_cheap_front() } -> std::same_as<bool>;
   { oracle.loss_front() } -> std::same_as<std::span<const double>>;
   { oracle.at_loss(g) } -> std::same_as<Candidate<typename O::Labelling>>;
 };
+
+/// An oracle whose answers can be bounded by slopes: it has constrained_argmax(), or a loss front.
+template <class O>
+concept BoundedSlopeOracle = ConstrainedOracle<O> || LossFrontOracle<O>;
+
+/// Whether constrained_argmax() may be called for this example.
+template <Oracle O>
+bool has_slope_bounds(const O& oracle) {
+  if constexpr (!ConstrainedOracle<O> && LossFrontOracle<O>) {
+    return oracle.has_loss_front();
+  } else {
+    return ConstrainedOracle<O>;
+  }
+}
+
+/// argmax over the labellings within the bounds; none if there is none above the floor. Of an
+/// oracle with a loss front only labellings of the front count, as any other one is worse than that
+/// with the same g.
+template <BoundedSlopeOracle O>
+std::optional<Candidate<typename O::Labelling>> constrained_argmax(const O& oracle, double w_m,
+                                                                   double w_g,
+                                                                   const SlopeBounds& bounds) {
+  if constexpr (ConstrainedOracle<O>) {
+    return oracle.constrained_argmax(w_m, w_g, bounds);
+  } else {
+    const std::span<const double> front = oracle.loss_front();
+    double best = bounds.floor;
+    std::uint32_t best_loss = 0;
+    for (std::uint32_t g = 1; g < front.size(); ++g) {
+      const double value = w_m * front[g] + w_g * g;
+      if (value <= best || !bounds.contain(1.0 + front[g], g)) continue;
+      best = value;
+      best_loss = g;
+    }
+    if (best_loss == 0) return std::nullopt;
+    auto y = oracle.at_loss(best_loss);
+    y.m = front[best_loss];  // its own rounding might lie outside of the bounds
+    return y;
+  }
+}
 
 /// Optional: the labellings are the points of a convex set on which m and g are linear, as those of
 /// a relaxation are. mix(a, b, t) is (1 - t) a + t b.

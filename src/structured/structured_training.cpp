@@ -49,16 +49,17 @@ ConvexPasses ConvexPasses::parse(std::string_view text) {
 }
 std::string ConvexPasses::to_text() const { return automatic_number_text(number); }
 
-int convex_passes(const StructuredTraining& training, StructuredSolver solver, bool has_start) {
-  const bool is_prob = is<ProbLoss>(training.surrogate);
-  const bool is_sgd = solver == StructuredSolver::sgd;
-  require<InvalidOption>(!training.convex_passes.number || is_prob, "option convex_passes is ",
-                         training.convex_passes.to_text(), ", but surrogate is ",
-                         training.surrogate.to_text(), "; it is for prob");
-  require<InvalidOption>(!training.convex_passes.number || is_sgd, "option convex_passes is ",
-                         training.convex_passes.to_text(), ", but solver is ", name_of(solver),
-                         "; it is for sgd");
-  if (!is_prob || !is_sgd) return 0;
+void check_convex_passes(const StructuredTraining& training, StructuredSolver solver) {
+  if (!training.convex_passes.number) return;
+  const std::string given = training.convex_passes.to_text();
+  require<InvalidOption>(is<ProbLoss>(training.surrogate), "option convex_passes is ", given,
+                         ", but surrogate is ", training.surrogate.to_text(), "; it is for prob");
+  require<InvalidOption>(solver == StructuredSolver::sgd, "option convex_passes is ", given,
+                         ", but solver is ", name_of(solver), "; it is for sgd");
+}
+
+int convex_passes(const StructuredTraining& training, bool has_start) {
+  if (!is<ProbLoss>(training.surrogate)) return 0;
   const int automatic = has_start ? 0 : training.epochs / 2;
   return std::min(training.convex_passes.number.value_or(automatic), training.epochs);
 }
@@ -132,8 +133,7 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
       "option search is 'sarawagi', which needs the slacks of solver cutting-plane, but solver is ",
       name_of(solver));
   require<InvalidOption>(search != StructuredSearch::angular || oracle.has_slope_bounds,
-                         "option search is 'angular', but this model has no oracle with bounds on "
-                         "the slope; use convex-hull or bisecting");
+                         kNoSlopeBounds);
   return search;
 }
 

@@ -118,11 +118,14 @@ struct StructuredInputs {
 /// What a type of oracle offers to searches.
 struct OracleAbilities {
   bool enumerates;        // EnumeratingOracle
-  bool has_slope_bounds;  // ConstrainedOracle
+  bool has_slope_bounds;  // BoundedSlopeOracle
 };
+inline constexpr const char* kNoSlopeBounds =
+    "option search is 'angular', but this model has no oracle with bounds on the slope; use "
+    "convex-hull or bisecting";
 template <Oracle O>
 constexpr OracleAbilities abilities_of() {
-  return {EnumeratingOracle<O>, ConstrainedOracle<O>};
+  return {EnumeratingOracle<O>, BoundedSlopeOracle<O>};
 }
 
 /// The solver and the search that `automatic` chooses; others are returned as they are. Throw
@@ -135,10 +138,11 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 /// given that the search does not have.
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver);
+/// Throws InvalidOption if convex_passes is given for another solver than sgd or for a surrogate
+/// without a convex extension.
+void check_convex_passes(const StructuredTraining& training, StructuredSolver solver);
 /// The passes of sgd, of all that it makes, that train with the convex extension of the surrogate.
-/// Throws InvalidOption if convex_passes is given for another solver or for a surrogate without
-/// one.
-int convex_passes(const StructuredTraining& training, StructuredSolver solver, bool has_start);
+int convex_passes(const StructuredTraining& training, bool has_start);
 inline bool uses_sgd(const StructuredTraining& training) {
   return chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
 }

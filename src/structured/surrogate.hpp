@@ -95,8 +95,12 @@ class DynamicSurrogate {
   }
   /// Whether psi is convex in the margin violation, as cutting planes need it.
   bool is_convex() const {
-    const auto* custom = std::get_if<CustomSurrogate>(&any_);
-    return custom != nullptr ? custom->is_convex() : !is<ProbLoss>(any_);
+    return std::visit(
+        [](const auto& psi) {
+          if constexpr (requires { psi.is_convex(); }) return psi.is_convex();
+          return true;
+        },
+        any_);
   }
   /// Whether psi increases with the task loss, as all searches but enumeration assume.
   bool is_increasing() const { return !is<NormalizedDifference>(any_); }

@@ -57,7 +57,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
                               RunControl& control) {
   using State = SgdFitState<Problem>;
   const DynamicSurrogate psi(training.surrogate);
-  const int num_convex = convex_passes(training, StructuredSolver::sgd, !inputs.start.empty());
+  const int num_convex = convex_passes(training, !inputs.start.empty());
   const auto search =
       AnySearch::make(search_kind, search_limits(training, search_kind, StructuredSolver::sgd));
   const std::string surrogate = training.surrogate.to_text();

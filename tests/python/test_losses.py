@@ -125,11 +125,20 @@ def test_less_exact_searches_find_nearly_the_maximum(max_bans: int, tolerance: f
     assert found.sum() > 0.9 * best.sum()
 
 
-def test_constrained_search_serves_fields() -> None:
-    scores, truth, _ = draw("field")
-    best = structured_loss(scores, truth, PairwiseField(), "slack", "convex-hull").loss
-    found = structured_loss(scores, truth, PairwiseField(), "slack", "angular").loss
+@pytest.mark.parametrize("name", ["field", "chain", "trees", "sets"])
+def test_angular_search_finds_the_maximum(name: str) -> None:
+    scores, truth, lengths = draw(name)
+    how: Any = {"output": PROBLEMS[name].output, "surrogate": "slack", "lengths": lengths}
+    best = structured_loss(scores, truth, search="convex-hull", max_bans=100, **how).loss
+    found = structured_loss(scores, truth, search="angular", **how).loss
     assert found == pytest.approx(best, rel=2e-3)
+
+
+@pytest.mark.parametrize("problem", [PROBLEMS["all trees"], of_sets(LabelSets(DAG))])
+def test_angular_search_needs_the_best_labelling_of_every_loss(problem: Any) -> None:
+    scores, truth, lengths = problem.draw(np.random.default_rng(0), SIZE)
+    with pytest.raises(ValueError, match="no oracle with bounds on the slope; use convex-hull"):
+        structured_loss(scores, truth, problem.output, "slack", "angular", lengths=lengths)
 
 
 def test_scores_may_be_one_array_or_a_tuple_shared_or_not() -> None:

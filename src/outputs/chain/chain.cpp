@@ -121,6 +121,7 @@ ChainOracle::ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
       truth_(truth),
       criteria_(criteria),
       outside_tag_(outside_tag) {
+  workspace.front.clear();
   if (!truth.empty()) truth_score_ = score(truth);
 }
 
@@ -355,6 +356,57 @@ std::optional<Candidate<TagSequence>> ChainOracle::argmax_without(
     if (std::find(banned.begin(), banned.end(), y.y) == banned.end()) return y;
   }
   return std::nullopt;
+}
+
+// A suffix from token t on has 0 to T - t wrong tags.
+std::span<double> ChainOracle::suffixes_at_loss(std::size_t t, std::size_t g) const {
+  const std::size_t rows_before = t * (2 * length_ + 3 - t) / 2;
+  return std::span(workspace_.front_suffix).subspan((rows_before + g) * num_tags_, num_tags_);
+}
+
+// Viterbi with the number of wrong tags beside the tag.
+std::span<const double> ChainOracle::loss_front() const {
+  auto& w = workspace_;
+  if (!w.front.empty()) return w.front;
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const std::size_t K = num_tags_, T = length_;
+  fill_nodes(1.0, 0.0, false);
+  w.front_suffix.assign((T + 1) * (T + 2) / 2 * K, kNone);
+  std::vector<double> best(K);
+  for (std::size_t t = T; t-- > 0;) {
+    end_if_out_of_time(w.control);
+    const auto nodes = std::span(w.nodes).subspan(t * K, K);
+    for (std::size_t later = 0; later < T - t; ++later) {  // wrong tags behind t
+      std::ranges::copy(nodes, best.begin());
+      if (t + 1 < T) {
+        add_best_next(w.transitions_to.data(), suffixes_at_loss(t + 1, later).data(), K, padded(K),
+                      1.0, best.data());
+      }
+      const std::uint32_t right = truth_[t];
+      suffixes_at_loss(t, later)[right] = best[right];
+      const std::span<double> wrong = suffixes_at_loss(t, later + 1);
+      for (std::size_t a = 0; a < K; ++a) {
+        if (a != right) wrong[a] = best[a];
+      }
+    }
+  }
+  for (std::size_t g = 0; g <= T; ++g) {
+    w.front.push_back(std::ranges::max(suffixes_at_loss(0, g)) - truth_score_);
+  }
+  return w.front;
+}
+
+Candidate<TagSequence> ChainOracle::at_loss(std::uint32_t g) const {
+  const auto first = suffixes_at_loss(0, g);
+  TagSequence y(length_);
+  y[0] = static_cast<std::uint32_t>(std::ranges::max_element(first) - first.begin());
+  for (std::size_t t = 1; t < length_; ++t) {
+    if (y[t - 1] != truth_[t - 1]) --g;
+    double ignored;
+    y[t] = best_next(&workspace_.transitions[y[t - 1] * num_tags_], suffixes_at_loss(t, g).data(),
+                     num_tags_, 1.0, ignored);
+  }
+  return evaluate(y);
 }
 
 void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,

@@ -46,6 +46,7 @@ struct ChainWorkspace {
   std::vector<double> transitions_to;  // transposed; rows padded with zeros to a multiple of 8
   std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
+  std::vector<double> front, front_suffix;  // see ChainOracle::loss_front()
   std::vector<std::uint32_t> next;
 };
 
@@ -68,6 +69,15 @@ class ChainOracle {
   /// Computes the |banned| + 1 best labellings.
   std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
                                                        std::span<const TagSequence> banned) const;
+  /// With Hamming loss. O(T^2 K^2).
+  bool has_loss_front() const { return criteria_ == Criteria::hamming; }
+  /// Up to this number of doubles, T^2 K.
+  static constexpr std::size_t kMaxCheapFront = std::size_t{1} << 20U;
+  bool has_cheap_front() const {
+    return has_loss_front() && length_ * length_ * num_tags_ <= kMaxCheapFront;
+  }
+  std::span<const double> loss_front() const;
+  Candidate<TagSequence> at_loss(std::uint32_t g) const;
   /// argmax f(x, y).
   TagSequence decode() const;
   /// f(x, y).
@@ -82,6 +92,8 @@ class ChainOracle {
   // More than the difference of m between any two labellings.
   double bound_on_margins() const;
   TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
+  // The best values of the suffixes from token t on that have g wrong tags, one for each tag.
+  std::span<double> suffixes_at_loss(std::size_t t, std::size_t g) const;
 
   ChainWorkspace& workspace_;
   std::size_t length_;

@@ -75,6 +75,7 @@ class FieldOracle {
     return options_.criteria == Criteria::hamming &&
            workspace_.unary.size() <= options_.max_tabulated;
   }
+  bool has_cheap_front() const { return has_loss_front(); }
   std::span<const double> loss_front() const;
   Candidate<LabelVector> at_loss(std::uint32_t g) const;
   /// The optimum of the linear programming relaxation; all entries are 0, 1/2 or 1. The weights may

@@ -101,6 +101,7 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   for (std::uint32_t c = 0; c < scorer_.num_columns(); ++c) {
     ws.scores[scorer_.node(c)] = static_cast<double>(ws.node_scores[c]);
   }
+  ws.front_margins.clear();
   Oracle oracle;
   oracle.model_ = this;
   oracle.example_ = i;
@@ -208,6 +209,7 @@ std::optional<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::argmax
 
 std::span<const double> LabelSetModel::Oracle::loss_front() const {
   Workspace& ws = *workspace_;
+  if (!ws.front_margins.empty()) return ws.front_margins;
   const auto front = model_->rankings_->front.solve(ws.scores, model_->truth_[example_].nodes,
                                                     ws.front, model_->counts_as_bits_);
   ws.front_margins.assign(front.begin(), front.end());

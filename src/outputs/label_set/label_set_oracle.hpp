@@ -89,10 +89,13 @@ class LabelSetModel {
     std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
     std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
                                                        std::span<const Labelling> banned) const;
-    /// True on trees of up to kMaxFrontNodes nodes where the loss is a whole number.
+    /// True on trees where the loss is a whole number.
     bool has_loss_front() const {
-      return has_k_best() && model_->counts_.size() <= kMaxFrontNodes &&
-             model_->criteria() == Criteria::hamming && !model_->has_weighted_loss();
+      return has_k_best() && model_->criteria() == Criteria::hamming &&
+             !model_->has_weighted_loss();
+    }
+    bool has_cheap_front() const {
+      return has_loss_front() && model_->counts_.size() <= kMaxFrontNodes;
     }
     std::span<const double> loss_front() const;
     Candidate<Labelling> at_loss(std::uint32_t g) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "margrove/errors.hpp"
@@ -86,6 +87,7 @@ void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, i
 DependencyOracle::DependencyOracle(DependencyWorkspace& workspace, std::size_t num_words,
                                    std::span<const std::uint32_t> truth, TreeShape shape)
     : workspace_(workspace), num_words_(num_words), truth_(truth), shape_(shape) {
+  workspace.front_margins.clear();
   if (!truth.empty()) truth_score_ = score(truth);
 }
 
@@ -166,6 +168,24 @@ std::optional<Candidate<DependencyTree>> DependencyOracle::argmax_without(
     if (std::find(banned.begin(), banned.end(), y.y) == banned.end()) return y;
   }
   return std::nullopt;
+}
+
+std::span<const double> DependencyOracle::loss_front() const {
+  auto& w = workspace_;
+  if (!w.front_margins.empty()) return w.front_margins;
+  std::vector<double> right(w.arcs.size(), -std::numeric_limits<double>::infinity());
+  std::vector<double> wrong = w.arcs;
+  for (std::size_t k = 0; k < num_words_; ++k) {
+    const std::size_t cell = truth_[k] * (num_words_ + 1) + k + 1;
+    std::swap(right[cell], wrong[cell]);
+  }
+  w.front.solve(std::move(right), std::move(wrong), num_words_, w.control);
+  for (const double best : w.front.best()) w.front_margins.push_back(best - truth_score_);
+  return w.front_margins;
+}
+
+Candidate<DependencyTree> DependencyOracle::at_loss(std::uint32_t g) const {
+  return evaluate(workspace_.front.tree(g).heads);
 }
 
 void check_tree(const DependencyTree& heads, std::size_t i, TreeShape shape) {

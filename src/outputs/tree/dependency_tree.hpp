@@ -37,11 +37,16 @@ void check_heads(const DependencyTree& heads, std::size_t num_words, std::size_t
 void arc_features(const ParserSentence& sentence, std::size_t head, std::size_t word, int bits,
                   std::vector<std::uint32_t>& features);
 
+/// The longest sentence for which the best tree of every loss is affordable.
+inline constexpr std::size_t kMaxCheapFront = 40;
+
 struct DependencyWorkspace {
   RunControl* control = nullptr;  // ends searches with OutOfTime
   std::vector<double> arcs;       // (n + 1) x (n + 1), head x word; column 0 unused
   std::vector<double> weighted;
   EisnerWorkspace eisner;
+  TreeFront front;
+  std::vector<double> front_margins;
   std::vector<std::uint32_t> features;
 };
 
@@ -62,6 +67,11 @@ class DependencyOracle {
   std::vector<Candidate<DependencyTree>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<DependencyTree>> argmax_without(
       double w_m, double w_g, std::span<const DependencyTree> banned) const;
+  /// For projective trees. O(n^5), see TreeFront.
+  bool has_loss_front() const { return shape_ == TreeShape::projective; }
+  bool has_cheap_front() const { return has_loss_front() && num_words_ <= kMaxCheapFront; }
+  std::span<const double> loss_front() const;
+  Candidate<DependencyTree> at_loss(std::uint32_t g) const;
   DependencyTree decode() const;
   double score(std::span<const std::uint32_t> heads) const;
 

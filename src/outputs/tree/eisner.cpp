@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/simd.hpp"
+
 namespace margrove {
 namespace {
 
@@ -196,7 +198,158 @@ class KBestEisner {
   std::vector<Entries> lists_[4];
 };
 
+// out[a + b] = max(out[a + b], left[a] + right[b])
+MARGROVE_MULTIVERSION
+void convolve(const double* left, std::size_t num_left, const double* right, std::size_t num_right,
+              double* out) {
+  for (std::size_t a = 0; a < num_left; ++a) {
+    if (left[a] == kNoSpan) continue;
+    const double score = left[a];
+    double* sums = &out[a];
+#pragma omp simd
+    for (std::size_t b = 0; b < num_right; ++b) {
+      const double sum = score + right[b];
+      sums[b] = sum > sums[b] ? sum : sums[b];
+    }
+  }
+}
+void convolve(std::span<const double> left, std::span<const double> right, std::span<double> out) {
+  convolve(left.data(), left.size(), right.data(), right.size(), out.data());
+}
+
+// out[g] = max(between[g] + right, between[g - 1] + wrong)
+void add_arc(std::span<const double> between, double right, double wrong, std::span<double> out) {
+  for (std::size_t g = 0; g < out.size(); ++g) {
+    const double of_right = g < between.size() ? between[g] + right : kNoSpan;
+    const double of_wrong = g > 0 ? between[g - 1] + wrong : kNoSpan;
+    out[g] = std::max(out[g], std::max(of_right, of_wrong));
+  }
+}
+
 }  // namespace
+
+std::span<double> TreeFront::scores(const Words& words) {
+  const std::size_t length = words.t - words.s;
+  const std::size_t begin = begins_[words.s] + length * (length + 1) / 2;
+  return std::span(scores_[words.kind]).subspan(begin, length + 1);
+}
+std::span<const double> TreeFront::scores(const Words& words) const {
+  const std::size_t length = words.t - words.s;
+  const std::size_t begin = begins_[words.s] + length * (length + 1) / 2;
+  return std::span(scores_[words.kind]).subspan(begin, length + 1);
+}
+
+void TreeFront::solve(std::vector<double> right, std::vector<double> wrong, std::size_t num_words,
+                      RunControl* control) {
+  right_ = std::move(right);
+  wrong_ = std::move(wrong);
+  n_ = num_words;
+  begins_.assign(n_ + 2, 0);
+  for (std::size_t s = 1; s <= n_; ++s) {
+    const std::size_t length = n_ - s + 1;
+    begins_[s + 1] = begins_[s] + length * (length + 1) / 2;
+  }
+  for (auto& scores : scores_) scores.assign(begins_.back(), kNoSpan);
+  for (std::size_t s = 1; s <= n_; ++s) scores({kLeft, s, s})[0] = scores({kRight, s, s})[0] = 0.0;
+  for (std::size_t length = 1; length < n_; ++length) {
+    for (std::size_t s = 1; s + length <= n_; ++s) {
+      end_if_out_of_time(control);
+      fill(s, s + length);
+    }
+  }
+  fill_root();
+}
+
+void TreeFront::fill(std::size_t s, std::size_t t) {
+  between_.assign(t - s, kNoSpan);
+  for (std::size_t r = s; r < t; ++r) {
+    convolve(scores({kRight, s, r}), scores({kLeft, r + 1, t}), between_);
+  }
+  add_arc(between_, arc(false, s, t), arc(true, s, t), scores({kArcRight, s, t}));
+  add_arc(between_, arc(false, t, s), arc(true, t, s), scores({kArcLeft, s, t}));
+  for (std::size_t r = s; r < t; ++r) {
+    convolve(scores({kLeft, s, r}), scores({kArcLeft, r, t}), scores({kLeft, s, t}));
+    convolve(scores({kArcRight, s, r + 1}), scores({kRight, r + 1, t}), scores({kRight, s, t}));
+  }
+}
+
+void TreeFront::fill_root() {
+  best_.assign(n_ + 1, kNoSpan);
+  for (std::size_t root = 1; root <= n_; ++root) {
+    between_.assign(n_, kNoSpan);
+    convolve(scores({kLeft, 1, root}), scores({kRight, root, n_}), between_);
+    add_arc(between_, arc(false, 0, root), arc(true, 0, root), best_);
+  }
+}
+
+// Keeps the best way to share `loss` wrong arcs between the two parts.
+void TreeFront::try_splits(const Words& left, const Words& right, std::size_t loss, double arc,
+                           bool is_wrong, Split& best) const {
+  if (is_wrong && loss == 0) return;
+  const std::size_t rest = loss - (is_wrong ? 1 : 0);
+  const auto of_left = scores(left);
+  const auto of_right = scores(right);
+  for (std::size_t a = 0; a < of_left.size() && a <= rest; ++a) {
+    if (rest - a >= of_right.size()) continue;
+    const double value = of_left[a] + of_right[rest - a] + arc;
+    if (value > best.value) best = {value, left.t, a, is_wrong};
+  }
+}
+
+TreeFront::Split TreeFront::best_split(const Part& part) const {
+  const auto& [words, loss] = part;
+  const auto [kind, s, t] = words;
+  Split best{kNoSpan, s, 0, false};
+  for (std::size_t r = s; r < t; ++r) {
+    if (kind == kLeft) {
+      try_splits({kLeft, s, r}, {kArcLeft, r, t}, loss, 0.0, false, best);
+    } else if (kind == kRight) {
+      try_splits({kArcRight, s, r + 1}, {kRight, r + 1, t}, loss, 0.0, false, best);
+    } else {
+      const std::size_t head = kind == kArcRight ? s : t, word = kind == kArcRight ? t : s;
+      for (const bool is_wrong : {false, true}) {
+        try_splits({kRight, s, r}, {kLeft, r + 1, t}, loss, arc(is_wrong, head, word), is_wrong,
+                   best);
+      }
+    }
+  }
+  return best;
+}
+
+RankedTree TreeFront::tree(std::size_t g) const {
+  Split top{kNoSpan, 1, 0, false};
+  for (std::size_t root = 1; root <= n_; ++root) {
+    for (const bool is_wrong : {false, true}) {
+      try_splits({kLeft, 1, root}, {kRight, root, n_}, g, arc(is_wrong, 0, root), is_wrong, top);
+    }
+  }
+  RankedTree tree{std::vector<std::uint32_t>(n_, 0), std::vector<std::uint32_t>(n_, 0)};
+  tree.ranks[top.at - 1] = top.is_wrong ? 1 : 0;
+  std::vector<Part> open{{{kLeft, 1, top.at}, top.left_loss},
+                         {{kRight, top.at, n_}, g - top.left_loss - (top.is_wrong ? 1 : 0)}};
+  while (!open.empty()) {
+    const Part part = open.back();
+    open.pop_back();
+    const auto [kind, s, t] = part.words;
+    if (s == t) continue;
+    const Split split = best_split(part);
+    const std::size_t rest = part.loss - split.left_loss - (split.is_wrong ? 1 : 0);
+    if (kind == kLeft) {
+      open.push_back({{kLeft, s, split.at}, split.left_loss});
+      open.push_back({{kArcLeft, split.at, t}, rest});
+    } else if (kind == kRight) {
+      open.push_back({{kArcRight, s, split.at}, split.left_loss});
+      open.push_back({{kRight, split.at, t}, rest});
+    } else {
+      const std::size_t word = kind == kArcRight ? t : s;
+      tree.heads[word - 1] = static_cast<std::uint32_t>(kind == kArcRight ? s : t);
+      tree.ranks[word - 1] = split.is_wrong ? 1 : 0;
+      open.push_back({{kRight, s, split.at}, split.left_loss});
+      open.push_back({{kLeft, split.at + 1, t}, rest});
+    }
+  }
+  return tree;
+}
 
 std::vector<std::uint32_t> best_projective_tree(std::span<const double> arcs, std::size_t num_words,
                                                 EisnerWorkspace& w, RunControl* control) {

@@ -35,4 +35,55 @@ using ArcValues = std::function<std::span<const double>(std::size_t head, std::s
 std::vector<RankedTree> best_projective_trees(const ArcValues& values, std::size_t num_words,
                                               std::size_t k, RunControl* control);
 
+/// The best tree for each number of wrong arcs: Eisner's algorithm with this number beside each
+/// span, whose parts combine by (max, +) convolution.
+class TreeFront {
+ public:
+  /// right, wrong: (n + 1) x (n + 1), the score of an arc that counts as right and of one that
+  /// counts as wrong, -infinity where it cannot. n^5 / 40 additions, n^3 (2 / 3) numbers. Throws
+  /// OutOfTime.
+  void solve(std::vector<double> right, std::vector<double> wrong, std::size_t num_words,
+             RunControl* control);
+  /// best()[g]: the largest score of a tree with g wrong arcs, -infinity if there is none.
+  std::span<const double> best() const { return best_; }
+  /// A tree with g wrong arcs that has this score; best()[g] must be finite. Its ranks are 0 for
+  /// right arcs and 1 for wrong ones. O(n^3).
+  RankedTree tree(std::size_t g) const;
+
+ private:
+  enum Kind { kLeft, kRight, kArcLeft, kArcRight };
+  struct Words {  // s..t
+    Kind kind;
+    std::size_t s, t;
+  };
+  struct Part {
+    Words words;
+    std::size_t loss;  // wrong arcs
+  };
+  struct Split {
+    double value;
+    std::size_t at, left_loss;  // where the words are split, and the wrong arcs of the left part
+    bool is_wrong;              // the arc between s and t
+  };
+
+  // The best scores by the number of wrong arcs, 0 to t - s.
+  std::span<double> scores(const Words& words);
+  std::span<const double> scores(const Words& words) const;
+  void fill(std::size_t s, std::size_t t);
+  void fill_root();
+  void try_splits(const Words& left, const Words& right, std::size_t loss, double arc,
+                  bool is_wrong, Split& best) const;
+  Split best_split(const Part& part) const;
+  double arc(bool is_wrong, std::size_t head, std::size_t word) const {
+    return (is_wrong ? wrong_ : right_)[head * (n_ + 1) + word];
+  }
+
+  std::vector<double> right_, wrong_;
+  std::size_t n_ = 0;
+  std::vector<std::size_t> begins_;  // of the parts from word s on
+  std::vector<double> scores_[4];    // by kind
+  std::vector<double> between_;      // of all words below an arc
+  std::vector<double> best_;
+};
+
 }  // namespace margrove

@@ -12,6 +12,7 @@ namespace margrove {
 LabelledOracle::LabelledOracle(LabelledWorkspace& workspace, const RelationScorer& scorer,
                                std::size_t num_words, const LabelledTree* truth, ParserLoss loss)
     : workspace_(workspace), scorer_(scorer), num_words_(num_words), truth_(truth), loss_(loss) {
+  workspace.front_margins.clear();
   if (truth != nullptr) truth_score_ = score(*truth);
 }
 
@@ -147,6 +148,38 @@ std::optional<Candidate<LabelledTree>> LabelledOracle::argmax_without(
     if (std::find(banned.begin(), banned.end(), y.y) == banned.end()) return y;
   }
   return std::nullopt;
+}
+
+// A true arc is right with its true relation, and wrong with the best other one, which is right,
+// too, if the loss does not count relations.
+std::span<const double> LabelledOracle::loss_front() const {
+  auto& w = workspace_;
+  if (!w.front_margins.empty()) return w.front_margins;
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const bool counts_relations = loss_ == ParserLoss::labelled;
+  std::vector<double> right(w.arcs.size(), kNone), wrong = w.arcs;
+  for (std::size_t k = 0; k < num_words_; ++k) {
+    const std::size_t cell = truth_->heads[k] * (num_words_ + 1) + k + 1;
+    right[cell] = counts_relations ? w.true_score[k] : std::max(w.true_score[k], w.other_score[k]);
+    wrong[cell] = counts_relations ? w.other_score[k] : kNone;
+  }
+  w.front.solve(std::move(right), std::move(wrong), num_words_, w.control);
+  for (const double best : w.front.best()) w.front_margins.push_back(best - truth_score_);
+  return w.front_margins;
+}
+
+Candidate<LabelledTree> LabelledOracle::at_loss(std::uint32_t g) const {
+  const auto& w = workspace_;
+  auto [heads, is_wrong] = w.front.tree(g);
+  LabelledTree y{std::move(heads), std::vector<std::uint32_t>(num_words_)};
+  for (std::size_t k = 0; k < num_words_; ++k) {
+    if (loss_ == ParserLoss::heads || y.heads[k] != truth_->heads[k]) {
+      y.relations[k] = w.best_relation[y.heads[k] * (num_words_ + 1) + k + 1];
+    } else {
+      y.relations[k] = is_wrong[k] != 0 ? w.other_relation[k] : truth_->relations[k];
+    }
+  }
+  return evaluate(y);
 }
 
 LabelledModel::LabelledModel(std::vector<ParserSentence> sentences, std::vector<LabelledTree> trees,

@@ -11,6 +11,9 @@
 
 #include "base/random.hpp"
 #include "margrove/csr_matrix.hpp"
+#include "margrove/surrogates.hpp"
+#include "structured/angular.hpp"
+#include "structured/convex_hull.hpp"
 #include "structured/enumeration.hpp"
 #include "structured/oracle.hpp"
 #include "structured/structured_fit.hpp"
@@ -103,6 +106,31 @@ inline void expect_same_criteria(const auto& found, const auto& expected) {
   EXPECT_NEAR(found.constant, expected.constant, 1e-13 * std::abs(expected.constant));
 }
 
+// The maximum of slack rescaling by angular search, and that of other surrogates by convex hull
+// search where the front makes it exact.
+template <BoundedSlopeOracle O, class Y>
+void expect_same_maxima(const O& oracle, const EnumerationOracle<Y>& reference) {
+  const auto maximum = [&](const auto& psi) {
+    double best = 0.0;
+    for (const auto& c : reference.labellings()) {
+      if (c.g > 0) best = std::max(best, psi.value(c.m, c.g));
+    }
+    return best;
+  };
+  LabelCache<Y> cache;
+  const double best = maximum(SlackRescaling{});
+  const auto found = AngularSearch{.tolerance = 0.0}(oracle, SlackRescaling{}, cache);
+  EXPECT_NEAR(found.value, best, 1e-4 * (1 + best));
+  EXPECT_NEAR(found.upper_bound, best, 1e-4 * (1 + best));
+  if constexpr (LossFrontOracle<O>) {
+    if (!oracle.has_cheap_front()) return;
+    LabelCache<Y> none;
+    const auto hull = ConvexHullSearch{}(oracle, ProbLoss{}, none);
+    const double of_prob = maximum(ProbLoss{});
+    EXPECT_NEAR(hull.value, of_prob, 1e-4 * (1 + of_prob));
+  }
+}
+
 // The oracle's answers lie where enumeration's do, for every weight.
 template <class O, class Y>
 void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference, Random& random) {
@@ -130,6 +158,9 @@ void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference,
   }
   if constexpr (LossFrontOracle<O>) {
     if (oracle.has_loss_front()) expect_same_loss_front(oracle, reference);
+  }
+  if constexpr (BoundedSlopeOracle<O>) {
+    if (has_slope_bounds(oracle) && oracle.truth().g == 0) expect_same_maxima(oracle, reference);
   }
   for (const double lambda : {0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e3, -1.0}) {
     const double w_m = lambda < 0 ? 0.0 : 1.0, w_g = lambda < 0 ? 1.0 : lambda;
