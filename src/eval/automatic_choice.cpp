@@ -344,11 +344,21 @@ class Search {
     return of_stage * std::min(1.0, kGenerosity / static_cast<double>(left));
   }
 
+  /// Whether the trial of what would be chosen now may well end without a result. Its time is then
+  /// better spent on all rows.
+  bool is_gamble(const State& state, double limit) const {
+    constexpr double kMargin = 1.5;
+    const Trial* leader = trial_of_leader();
+    return leader != nullptr && &states_[leader->candidate] == &state && stage_ > 0 &&
+           limit < kMargin * expected_seconds(state);
+  }
+
   void try_first(State& state, double seconds) {
     const double most = seconds_for_trial(state);
     if (is_promising(state)) seconds = kInfinity;
     const double limit = std::min(most, std::max(seconds, kDoubt * expected_seconds(state)));
-    if (!is_over() && limit > 0 && is_worth_trying(state, std::min(seconds, most))) {
+    if (!is_over() && limit > 0 && is_worth_trying(state, std::min(seconds, most)) &&
+        !is_gamble(state, most)) {
       state.is_cut = false;
       try_setting(state, state.candidate.options, first_strength(state), false, limit);
     } else {
@@ -519,16 +529,19 @@ class Search {
 
   /// The best trial of a candidate that had no time for the last stages, if it was better than the
   /// best one in the stage where both were measured last, and there is time to train it on all
-  /// rows.
+  /// rows. The scores of the probe are uncertain: there it must have been far better, and better
+  /// than the other one is on more rows.
   const Trial* untried_winner(const Trial& best) const {
     const Trial* winner = nullptr;
     double margin = 0;
     for (const State& state : states_) {
       const Trial* own = last_best_of(state);
       if (own == nullptr || state.is_dropped || own->stage >= best.stage) continue;
-      if (is_of_probe(*own)) continue;
       const Trial* rival = best_of(states_[best.candidate], own->stage);
       if (rival == nullptr || is_tied(*own, *rival)) continue;
+      if (is_of_probe(*own) && (is_tied(*own, *rival, kFarErrors) || !is_better(*own, best))) {
+        continue;
+      }
       if (gain(*own) - gain(*rival) <= margin) continue;
       if (seconds_on_all_rows(state) > control_.seconds_left()) continue;
       margin = gain(*own) - gain(*rival);
@@ -632,7 +645,9 @@ class Search {
     } else if (own->stage < best->stage) {
       result.verdict = state.is_dropped ? Verdict::dropped : Verdict::cut;
     } else {
-      result.verdict = is_tied(*best, *own) ? Verdict::tied : Verdict::worse;
+      // Of a later stage than the chosen one: worse where both were measured.
+      const bool is_beaten = chosen != nullptr && chosen->stage < best->stage;
+      result.verdict = !is_beaten && is_tied(*best, *own) ? Verdict::tied : Verdict::worse;
     }
     choice_.candidates.push_back(std::move(result));
   }

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -126,6 +127,21 @@ struct HullSearch {
     return bound > best_value() + share * (std::abs(bound) + 1e-300) && optimum.a != optimum.b;
   }
 
+  /// No labelling with a larger loss, a whole number, is better than the best one: all labellings
+  /// lie below the line of the last query, on which psi falls behind the optimum.
+  std::uint32_t largest_better_loss() const {
+    constexpr std::uint32_t kFar = 10'000;
+    if (calls >= max_calls || !(optimum.w_m > 0.0)) return kAllLosses;
+    const double scale = height(std::abs(optimum.m), optimum.g, optimum);
+    const double line =
+        height(optimum.m, optimum.g, optimum) + std::max(1e-9, 4.0 * tolerance) * (1.0 + scale);
+    const auto first = static_cast<std::uint32_t>(optimum.g) + 1;
+    for (std::uint32_t g = first; g < first + kFar; ++g) {
+      if (psi.value((line - optimum.w_g * g) / optimum.w_m, g) <= best_value()) return g - 1;
+    }
+    return kAllLosses;
+  }
+
   double value_of(std::size_t index) const {
     return index == 0 ? 0.0 : psi.value(found[index].m, found[index].g);
   }
@@ -205,7 +221,7 @@ void ban_ends(Hull& hull, int max_bans) {
 template <class Hull>
 void add_best_of_front(Hull& hull) {
   ++hull.calls;
-  const std::span<const double> front = hull.oracle.loss_front();
+  const std::span<const double> front = hull.oracle.loss_front(hull.largest_better_loss());
   double best = hull.best_value();
   std::uint32_t best_loss = 0;
   for (std::uint32_t g = 1; g < front.size(); ++g) {

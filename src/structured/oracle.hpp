@@ -94,18 +94,21 @@ bool has_k_best(const O& oracle) {
   }
 }
 
-/// Optional: loss_front() has the largest m for each task loss g = 0, 1, 2, ... (-infinity if no
-/// labelling has this loss), and at_loss(g) is a labelling with this m. Among them is the maximiser
-/// of every surrogate that increases with m. has_loss_front() says whether this example has a
-/// front, whose losses must be whole numbers, and has_cheap_front() whether it takes no longer than
-/// a few calls of k_best. The front is computed once and valid as long as the oracle.
+/// Optional: loss_front(most) has the largest m for each task loss g = 0, 1, 2, ..., up to `most`
+/// or further (-infinity if no labelling has this loss), and at_loss(g) is a labelling with this m.
+/// Among them is the maximiser of every surrogate that increases with m. has_loss_front() says
+/// whether this example has a front, whose losses must be whole numbers, and has_cheap_front()
+/// whether it takes no longer than a few calls of k_best. A front is valid until a longer one is
+/// asked for.
 template <class O>
 concept LossFrontOracle = Oracle<O> && requires(const O& oracle, std::uint32_t g) {
   { oracle.has_loss_front() } -> std::same_as<bool>;
   { oracle.has_cheap_front() } -> std::same_as<bool>;
-  { oracle.loss_front() } -> std::same_as<std::span<const double>>;
+  { oracle.loss_front(g) } -> std::same_as<std::span<const double>>;
   { oracle.at_loss(g) } -> std::same_as<Candidate<typename O::Labelling>>;
 };
+
+inline constexpr std::uint32_t kAllLosses = std::numeric_limits<std::uint32_t>::max();
 
 /// An oracle whose answers can be bounded by slopes: it has constrained_argmax(), or a loss front.
 template <class O>
@@ -131,7 +134,7 @@ std::optional<Candidate<typename O::Labelling>> constrained_argmax(const O& orac
   if constexpr (ConstrainedOracle<O>) {
     return oracle.constrained_argmax(w_m, w_g, bounds);
   } else {
-    const std::span<const double> front = oracle.loss_front();
+    const std::span<const double> front = oracle.loss_front(kAllLosses);
     double best = bounds.floor;
     std::uint32_t best_loss = 0;
     for (std::uint32_t g = 1; g < front.size(); ++g) {

@@ -358,25 +358,25 @@ std::optional<Candidate<TagSequence>> ChainOracle::argmax_without(
   return std::nullopt;
 }
 
-// A suffix from token t on has 0 to T - t wrong tags.
 std::span<double> ChainOracle::suffixes_at_loss(std::size_t t, std::size_t g) const {
-  const std::size_t rows_before = t * (2 * length_ + 3 - t) / 2;
-  return std::span(workspace_.front_suffix).subspan((rows_before + g) * num_tags_, num_tags_);
+  const std::size_t row = t * workspace_.front_size + g;
+  return std::span(workspace_.front_suffix).subspan(row * num_tags_, num_tags_);
 }
 
 // Viterbi with the number of wrong tags beside the tag.
-std::span<const double> ChainOracle::loss_front() const {
+std::span<const double> ChainOracle::loss_front(std::uint32_t most) const {
   auto& w = workspace_;
-  if (!w.front.empty()) return w.front;
+  const std::size_t K = num_tags_, T = length_, size = std::min<std::size_t>(most, T) + 1;
+  if (w.front.size() >= size) return w.front;
   constexpr double kNone = -std::numeric_limits<double>::infinity();
-  const std::size_t K = num_tags_, T = length_;
   fill_nodes(1.0, 0.0, false);
-  w.front_suffix.assign((T + 1) * (T + 2) / 2 * K, kNone);
+  w.front_size = size;
+  w.front_suffix.assign(T * size * K, kNone);
   std::vector<double> best(K);
   for (std::size_t t = T; t-- > 0;) {
     end_if_out_of_time(w.control);
     const auto nodes = std::span(w.nodes).subspan(t * K, K);
-    for (std::size_t later = 0; later < T - t; ++later) {  // wrong tags behind t
+    for (std::size_t later = 0; later < std::min(T - t, size); ++later) {  // wrong tags behind t
       std::ranges::copy(nodes, best.begin());
       if (t + 1 < T) {
         add_best_next(w.transitions_to.data(), suffixes_at_loss(t + 1, later).data(), K, padded(K),
@@ -384,13 +384,15 @@ std::span<const double> ChainOracle::loss_front() const {
       }
       const std::uint32_t right = truth_[t];
       suffixes_at_loss(t, later)[right] = best[right];
+      if (later + 1 == size) break;
       const std::span<double> wrong = suffixes_at_loss(t, later + 1);
       for (std::size_t a = 0; a < K; ++a) {
         if (a != right) wrong[a] = best[a];
       }
     }
   }
-  for (std::size_t g = 0; g <= T; ++g) {
+  w.front.clear();
+  for (std::size_t g = 0; g < size; ++g) {
     w.front.push_back(std::ranges::max(suffixes_at_loss(0, g)) - truth_score_);
   }
   return w.front;

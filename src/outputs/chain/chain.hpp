@@ -47,6 +47,7 @@ struct ChainWorkspace {
   std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
   std::vector<double> front, front_suffix;  // see ChainOracle::loss_front()
+  std::size_t front_size = 0;
   std::vector<std::uint32_t> next;
 };
 
@@ -69,14 +70,14 @@ class ChainOracle {
   /// Computes the |banned| + 1 best labellings.
   std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
                                                        std::span<const TagSequence> banned) const;
-  /// With Hamming loss. O(T^2 K^2).
+  /// With Hamming loss. O(T K^2 most).
   bool has_loss_front() const { return criteria_ == Criteria::hamming; }
   /// Up to this number of doubles, T^2 K.
   static constexpr std::size_t kMaxCheapFront = std::size_t{1} << 20U;
   bool has_cheap_front() const {
     return has_loss_front() && length_ * length_ * num_tags_ <= kMaxCheapFront;
   }
-  std::span<const double> loss_front() const;
+  std::span<const double> loss_front(std::uint32_t most) const;
   Candidate<TagSequence> at_loss(std::uint32_t g) const;
   /// argmax f(x, y).
   TagSequence decode() const;

@@ -231,7 +231,7 @@ void FieldOracle::tabulate() const {
   }
 }
 
-std::span<const double> FieldOracle::loss_front() const {
+std::span<const double> FieldOracle::loss_front(std::uint32_t) const {
   auto& w = workspace_;
   if (w.table_m.empty()) tabulate();
   w.front.assign(w.unary.size() + 1, kNothing);

@@ -76,7 +76,7 @@ class FieldOracle {
            workspace_.unary.size() <= options_.max_tabulated;
   }
   bool has_cheap_front() const { return has_loss_front(); }
-  std::span<const double> loss_front() const;
+  std::span<const double> loss_front(std::uint32_t most) const;
   Candidate<LabelVector> at_loss(std::uint32_t g) const;
   /// The optimum of the linear programming relaxation; all entries are 0, 1/2 or 1. The weights may
   /// be negative.

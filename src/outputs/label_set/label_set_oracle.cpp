@@ -207,7 +207,7 @@ std::optional<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::argmax
   return std::nullopt;
 }
 
-std::span<const double> LabelSetModel::Oracle::loss_front() const {
+std::span<const double> LabelSetModel::Oracle::loss_front(std::uint32_t) const {
   Workspace& ws = *workspace_;
   if (!ws.front_margins.empty()) return ws.front_margins;
   const auto front = model_->rankings_->front.solve(ws.scores, model_->truth_[example_].nodes,

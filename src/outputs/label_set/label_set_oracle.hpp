@@ -97,7 +97,7 @@ class LabelSetModel {
     bool has_cheap_front() const {
       return has_loss_front() && model_->counts_.size() <= kMaxFrontNodes;
     }
-    std::span<const double> loss_front() const;
+    std::span<const double> loss_front(std::uint32_t most) const;
     Candidate<Labelling> at_loss(std::uint32_t g) const;
     Candidate<Labelling> truth() const;
     Candidate<Labelling> evaluate(const Labelling& y) const;

@@ -170,16 +170,17 @@ std::optional<Candidate<DependencyTree>> DependencyOracle::argmax_without(
   return std::nullopt;
 }
 
-std::span<const double> DependencyOracle::loss_front() const {
+std::span<const double> DependencyOracle::loss_front(std::uint32_t most) const {
   auto& w = workspace_;
-  if (!w.front_margins.empty()) return w.front_margins;
+  if (w.front_margins.size() > std::min<std::size_t>(most, num_words_)) return w.front_margins;
   std::vector<double> right(w.arcs.size(), -std::numeric_limits<double>::infinity());
   std::vector<double> wrong = w.arcs;
   for (std::size_t k = 0; k < num_words_; ++k) {
     const std::size_t cell = truth_[k] * (num_words_ + 1) + k + 1;
     std::swap(right[cell], wrong[cell]);
   }
-  w.front.solve(std::move(right), std::move(wrong), num_words_, w.control);
+  w.front.solve(std::move(right), std::move(wrong), num_words_, most, w.control);
+  w.front_margins.clear();
   for (const double best : w.front.best()) w.front_margins.push_back(best - truth_score_);
   return w.front_margins;
 }

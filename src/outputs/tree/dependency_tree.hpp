@@ -67,10 +67,10 @@ class DependencyOracle {
   std::vector<Candidate<DependencyTree>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<DependencyTree>> argmax_without(
       double w_m, double w_g, std::span<const DependencyTree> banned) const;
-  /// For projective trees. O(n^5), see TreeFront.
+  /// For projective trees; see TreeFront.
   bool has_loss_front() const { return shape_ == TreeShape::projective; }
   bool has_cheap_front() const { return has_loss_front() && num_words_ <= kMaxCheapFront; }
-  std::span<const double> loss_front() const;
+  std::span<const double> loss_front(std::uint32_t most) const;
   Candidate<DependencyTree> at_loss(std::uint32_t g) const;
   DependencyTree decode() const;
   double score(std::span<const std::uint32_t> heads) const;

@@ -201,20 +201,21 @@ class KBestEisner {
 // out[a + b] = max(out[a + b], left[a] + right[b])
 MARGROVE_MULTIVERSION
 void convolve(const double* left, std::size_t num_left, const double* right, std::size_t num_right,
-              double* out) {
+              double* out, std::size_t size) {
   for (std::size_t a = 0; a < num_left; ++a) {
     if (left[a] == kNoSpan) continue;
     const double score = left[a];
+    const std::size_t num_sums = std::min(num_right, size - a);
     double* sums = &out[a];
 #pragma omp simd
-    for (std::size_t b = 0; b < num_right; ++b) {
+    for (std::size_t b = 0; b < num_sums; ++b) {
       const double sum = score + right[b];
       sums[b] = sum > sums[b] ? sum : sums[b];
     }
   }
 }
 void convolve(std::span<const double> left, std::span<const double> right, std::span<double> out) {
-  convolve(left.data(), left.size(), right.data(), right.size(), out.data());
+  convolve(left.data(), left.size(), right.data(), right.size(), out.data(), out.size());
 }
 
 // out[g] = max(between[g] + right, between[g - 1] + wrong)
@@ -229,27 +230,21 @@ void add_arc(std::span<const double> between, double right, double wrong, std::s
 }  // namespace
 
 std::span<double> TreeFront::scores(const Words& words) {
-  const std::size_t length = words.t - words.s;
-  const std::size_t begin = begins_[words.s] + length * (length + 1) / 2;
-  return std::span(scores_[words.kind]).subspan(begin, length + 1);
+  const std::size_t begin = (words.s * (n_ + 1) + words.t) * size_;
+  return std::span(scores_[words.kind]).subspan(begin, std::min(words.t - words.s + 1, size_));
 }
 std::span<const double> TreeFront::scores(const Words& words) const {
-  const std::size_t length = words.t - words.s;
-  const std::size_t begin = begins_[words.s] + length * (length + 1) / 2;
-  return std::span(scores_[words.kind]).subspan(begin, length + 1);
+  const std::size_t begin = (words.s * (n_ + 1) + words.t) * size_;
+  return std::span(scores_[words.kind]).subspan(begin, std::min(words.t - words.s + 1, size_));
 }
 
 void TreeFront::solve(std::vector<double> right, std::vector<double> wrong, std::size_t num_words,
-                      RunControl* control) {
+                      std::size_t most, RunControl* control) {
   right_ = std::move(right);
   wrong_ = std::move(wrong);
   n_ = num_words;
-  begins_.assign(n_ + 2, 0);
-  for (std::size_t s = 1; s <= n_; ++s) {
-    const std::size_t length = n_ - s + 1;
-    begins_[s + 1] = begins_[s] + length * (length + 1) / 2;
-  }
-  for (auto& scores : scores_) scores.assign(begins_.back(), kNoSpan);
+  size_ = std::min(most, n_) + 1;
+  for (auto& scores : scores_) scores.assign((n_ + 1) * (n_ + 1) * size_, kNoSpan);
   for (std::size_t s = 1; s <= n_; ++s) scores({kLeft, s, s})[0] = scores({kRight, s, s})[0] = 0.0;
   for (std::size_t length = 1; length < n_; ++length) {
     for (std::size_t s = 1; s + length <= n_; ++s) {
@@ -261,7 +256,7 @@ void TreeFront::solve(std::vector<double> right, std::vector<double> wrong, std:
 }
 
 void TreeFront::fill(std::size_t s, std::size_t t) {
-  between_.assign(t - s, kNoSpan);
+  between_.assign(std::min(t - s, size_), kNoSpan);
   for (std::size_t r = s; r < t; ++r) {
     convolve(scores({kRight, s, r}), scores({kLeft, r + 1, t}), between_);
   }
@@ -274,9 +269,9 @@ void TreeFront::fill(std::size_t s, std::size_t t) {
 }
 
 void TreeFront::fill_root() {
-  best_.assign(n_ + 1, kNoSpan);
+  best_.assign(size_, kNoSpan);
   for (std::size_t root = 1; root <= n_; ++root) {
-    between_.assign(n_, kNoSpan);
+    between_.assign(std::min(n_, size_), kNoSpan);
     convolve(scores({kLeft, 1, root}), scores({kRight, root, n_}), between_);
     add_arc(between_, arc(false, 0, root), arc(true, 0, root), best_);
   }

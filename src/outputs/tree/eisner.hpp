@@ -40,11 +40,12 @@ std::vector<RankedTree> best_projective_trees(const ArcValues& values, std::size
 class TreeFront {
  public:
   /// right, wrong: (n + 1) x (n + 1), the score of an arc that counts as right and of one that
-  /// counts as wrong, -infinity where it cannot. n^5 / 40 additions, n^3 (2 / 3) numbers. Throws
-  /// OutOfTime.
+  /// counts as wrong, -infinity where it cannot. For up to `most` wrong arcs. O(n^3 most^2), n^5 /
+  /// 40 additions for all; 4 n^2 most numbers. Throws OutOfTime.
   void solve(std::vector<double> right, std::vector<double> wrong, std::size_t num_words,
-             RunControl* control);
-  /// best()[g]: the largest score of a tree with g wrong arcs, -infinity if there is none.
+             std::size_t most, RunControl* control);
+  /// best()[g]: the largest score of a tree with g wrong arcs, -infinity if there is none. Empty
+  /// before solve().
   std::span<const double> best() const { return best_; }
   /// A tree with g wrong arcs that has this score; best()[g] must be finite. Its ranks are 0 for
   /// right arcs and 1 for wrong ones. O(n^3).
@@ -66,7 +67,7 @@ class TreeFront {
     bool is_wrong;              // the arc between s and t
   };
 
-  // The best scores by the number of wrong arcs, 0 to t - s.
+  // The best scores by the number of wrong arcs, which is at most t - s.
   std::span<double> scores(const Words& words);
   std::span<const double> scores(const Words& words) const;
   void fill(std::size_t s, std::size_t t);
@@ -79,10 +80,9 @@ class TreeFront {
   }
 
   std::vector<double> right_, wrong_;
-  std::size_t n_ = 0;
-  std::vector<std::size_t> begins_;  // of the parts from word s on
-  std::vector<double> scores_[4];    // by kind
-  std::vector<double> between_;      // of all words below an arc
+  std::size_t n_ = 0, size_ = 0;   // losses
+  std::vector<double> scores_[4];  // by kind
+  std::vector<double> between_;    // of all words below an arc
   std::vector<double> best_;
 };
 

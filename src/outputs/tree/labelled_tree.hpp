@@ -57,10 +57,10 @@ class LabelledOracle {
   std::vector<Candidate<LabelledTree>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelledTree>> argmax_without(double w_m, double w_g,
                                                         std::span<const LabelledTree> banned) const;
-  /// O(n^5), see TreeFront.
+  /// See TreeFront.
   bool has_loss_front() const { return true; }
   bool has_cheap_front() const { return num_words_ <= kMaxCheapFront; }
-  std::span<const double> loss_front() const;
+  std::span<const double> loss_front(std::uint32_t most) const;
   Candidate<LabelledTree> at_loss(std::uint32_t g) const;
   LabelledTree decode() const;
   double score(const LabelledTree& y) const;

@@ -618,6 +618,25 @@ TEST(AutomaticChoice, has_a_model_of_all_rows_in_any_time_that_suffices_for_a_sa
   EXPECT_GE(num_whole, 8);
 }
 
+// What was far better on a sample is not given up for what alone had the time for more rows.
+TEST(AutomaticChoice, takes_the_winner_of_the_probe_where_others_alone_are_measured_further) {
+  const Examples raw = signs(600, true, 0.3);
+  int num_of_probe = 0;
+  for (int limit = 100; limit < 6000; limit += 50) {
+    RunControl control(nullptr, 1e-3 * limit, &testing_clock::counted_seconds);
+    const AutomaticChoice choice =
+        choose_automatically(raw, nullptr, {}, {}, 0, Executor::serial(), control);
+    const CandidateResult& chosen = choice.candidates.front();
+    if (chosen.verdict != Verdict::chosen) continue;
+    for (const CandidateResult& other : choice.candidates) {
+      if (other.num_trials == 0 || other.stage <= chosen.stage) continue;
+      ++num_of_probe;
+      EXPECT_EQ(other.verdict, Verdict::worse) << limit << ' ' << other.method;
+    }
+  }
+  EXPECT_GT(num_of_probe, 0);
+}
+
 TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {
   const Examples raw = signs(200, false, 0.3);
   RunControl control([](const Progress& progress) { return progress.done < 3; });

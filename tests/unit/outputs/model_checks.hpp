@@ -87,9 +87,12 @@ void expect_same_loss_front(const O& oracle, const EnumerationOracle<Y>& referen
     if (expected.size() <= g) expected.resize(g + 1, -std::numeric_limits<double>::infinity());
     expected[g] = std::max(expected[g], c.m);
   }
-  const auto span = oracle.loss_front();
+  const auto first = oracle.loss_front(1);  // a shorter front than the one that follows
+  const std::vector<double> begin(first.begin(), first.end());
+  const auto span = oracle.loss_front(kAllLosses);
   const std::vector<double> front(span.begin(), span.end());
   ASSERT_LE(expected.size(), front.size());
+  for (std::size_t g = 0; g < begin.size(); ++g) EXPECT_EQ(begin[g], front[g]);
   expected.resize(front.size(), -std::numeric_limits<double>::infinity());
   for (std::uint32_t g = 0; g < front.size(); ++g) {
     ASSERT_EQ(std::isfinite(front[g]), std::isfinite(expected[g])) << "loss " << g;

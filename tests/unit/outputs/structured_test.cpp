@@ -145,6 +145,7 @@ TEST(Structured, angular_search_reaches_the_optimum_of_slack_rescaling_on_handwr
   for (const auto search : {StructuredSearch::convex_hull, StructuredSearch::angular}) {
     SCOPED_TRACE(name_of(search));
     options.search = search;
+    options.search_tolerance = {0.0};
     const StructuredFit fit = fit_chain(data, options, executor, control).fit;
     EXPECT_EQ(fit.stop, Stop::converged);
     EXPECT_TRUE(fit.certified);
