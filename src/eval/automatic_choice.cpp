@@ -349,7 +349,7 @@ class Search {
   bool is_gamble(const State& state, double limit) const {
     constexpr double kMargin = 1.5;
     const Trial* leader = trial_of_leader();
-    return leader != nullptr && &states_[leader->candidate] == &state && stage_ > 0 &&
+    return leader != nullptr && &states_[leader->candidate] == &state &&
            limit < kMargin * expected_seconds(state);
   }
 

@@ -1,7 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,7 @@ struct Point {
 };
 
 /// Six digits, as the rounding errors of differences are no news.
-std::string brief(double number) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", number);
-  return text.data();
-}
+std::string brief(double number) { return fmt::format("{:.6g}", number); }
 
 /// Checks the functions on a grid. Its numbers are not round, so that kinks do not lie on it.
 class Check {

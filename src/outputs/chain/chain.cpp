@@ -359,7 +359,7 @@ std::optional<Candidate<TagSequence>> ChainOracle::argmax_without(
 }
 
 std::span<double> ChainOracle::suffixes_at_loss(std::size_t t, std::size_t g) const {
-  const std::size_t row = t * workspace_.front_size + g;
+  const std::size_t row = t * workspace_.front.size() + g;
   return std::span(workspace_.front_suffix).subspan(row * num_tags_, num_tags_);
 }
 
@@ -370,7 +370,7 @@ std::span<const double> ChainOracle::loss_front(std::uint32_t most) const {
   if (w.front.size() >= size) return w.front;
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   fill_nodes(1.0, 0.0, false);
-  w.front_size = size;
+  w.front.assign(size, kNone);
   w.front_suffix.assign(T * size * K, kNone);
   std::vector<double> best(K);
   for (std::size_t t = T; t-- > 0;) {
@@ -391,9 +391,8 @@ std::span<const double> ChainOracle::loss_front(std::uint32_t most) const {
       }
     }
   }
-  w.front.clear();
   for (std::size_t g = 0; g < size; ++g) {
-    w.front.push_back(std::ranges::max(suffixes_at_loss(0, g)) - truth_score_);
+    w.front[g] = std::ranges::max(suffixes_at_loss(0, g)) - truth_score_;
   }
   return w.front;
 }

@@ -47,7 +47,6 @@ struct ChainWorkspace {
   std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
   std::vector<double> front, front_suffix;  // see ChainOracle::loss_front()
-  std::size_t front_size = 0;
   std::vector<std::uint32_t> next;
 };
 

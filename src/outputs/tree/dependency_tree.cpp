@@ -170,18 +170,23 @@ std::optional<Candidate<DependencyTree>> DependencyOracle::argmax_without(
   return std::nullopt;
 }
 
+void DependencyWorkspace::fill_front(std::vector<double> right, std::vector<double> wrong,
+                                     std::size_t num_words, std::size_t most, double truth_score) {
+  front.solve(std::move(right), std::move(wrong), num_words, most, control);
+  front_margins.assign(front.best().begin(), front.best().end());
+  for (double& margin : front_margins) margin -= truth_score;
+}
+
 std::span<const double> DependencyOracle::loss_front(std::uint32_t most) const {
   auto& w = workspace_;
-  if (w.front_margins.size() > std::min<std::size_t>(most, num_words_)) return w.front_margins;
+  if (w.has_front(num_words_, most)) return w.front_margins;
   std::vector<double> right(w.arcs.size(), -std::numeric_limits<double>::infinity());
   std::vector<double> wrong = w.arcs;
   for (std::size_t k = 0; k < num_words_; ++k) {
     const std::size_t cell = truth_[k] * (num_words_ + 1) + k + 1;
     std::swap(right[cell], wrong[cell]);
   }
-  w.front.solve(std::move(right), std::move(wrong), num_words_, most, w.control);
-  w.front_margins.clear();
-  for (const double best : w.front.best()) w.front_margins.push_back(best - truth_score_);
+  w.fill_front(std::move(right), std::move(wrong), num_words_, most, truth_score_);
   return w.front_margins;
 }
 

@@ -3,6 +3,7 @@
 // <w, phi(x, head, word)>, features hashed into a table of 2^bits weights. argmax is Eisner's
 // algorithm for projective trees, O(n^3) for n words, and best_spanning_tree() for all trees.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,6 +49,14 @@ struct DependencyWorkspace {
   TreeFront front;
   std::vector<double> front_margins;
   std::vector<std::uint32_t> features;
+
+  /// Whether the front has the losses up to `most`, of a sentence of so many words.
+  bool has_front(std::size_t num_words, std::size_t most) const {
+    return front_margins.size() > std::min(most, num_words);
+  }
+  /// Fills front and front_margins, the scores of the front above that of the truth.
+  void fill_front(std::vector<double> right, std::vector<double> wrong, std::size_t num_words,
+                  std::size_t most, double truth_score);
 };
 
 class DependencyOracle {

@@ -154,7 +154,7 @@ std::optional<Candidate<LabelledTree>> LabelledOracle::argmax_without(
 // too, if the loss does not count relations.
 std::span<const double> LabelledOracle::loss_front(std::uint32_t most) const {
   auto& w = workspace_;
-  if (w.front_margins.size() > std::min<std::size_t>(most, num_words_)) return w.front_margins;
+  if (w.has_front(num_words_, most)) return w.front_margins;
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   const bool counts_relations = loss_ == ParserLoss::labelled;
   std::vector<double> right(w.arcs.size(), kNone), wrong = w.arcs;
@@ -163,9 +163,7 @@ std::span<const double> LabelledOracle::loss_front(std::uint32_t most) const {
     right[cell] = counts_relations ? w.true_score[k] : std::max(w.true_score[k], w.other_score[k]);
     wrong[cell] = counts_relations ? w.other_score[k] : kNone;
   }
-  w.front.solve(std::move(right), std::move(wrong), num_words_, most, w.control);
-  w.front_margins.clear();
-  for (const double best : w.front.best()) w.front_margins.push_back(best - truth_score_);
+  w.fill_front(std::move(right), std::move(wrong), num_words_, most, truth_score_);
   return w.front_margins;
 }
 
