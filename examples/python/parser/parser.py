@@ -1,0 +1,192 @@
+"""A dependency parser: biaffine scores over a recurrent network, trained with margrove.torch.
+
+python parser.py train MODEL train.conllu dev.conllu [--loss prob] [--vectors minilm] ...
+python parser.py evaluate MODEL test.conllu
+python parser.py parse MODEL FILE.conllu > parsed.conllu     (FILE -: lines of words)
+"""
+
+import argparse
+import random
+import sys
+from collections import Counter
+
+import torch
+from margrove.losses import ProjectiveTrees, best_labellings
+from margrove.torch import LogLikelihoodLoss, StructuredLoss
+from network import TABLES, Network, Transformer
+from sentences import ABSENT, batches, of_words, read
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+LETTERS = 20  # of a word at most
+OPTIONS = {
+    "loss": ("margin", "likelihood, margin, slack, prob, or another surrogate of margrove.torch"),
+    "vectors": ("none", "contextual vectors: none, minilm, or a model of transformers"),
+    "epochs": (8, "passes over the sentences"),
+    "margin_epochs": (4, "first ones by margin rescaling with --loss prob, which is flat at first"),
+    "later_rate": (0.3, "factor of the step size after these"),
+    "rate": (2e-3, "step size of Adam at first; it falls to 0"),
+    "batch": (800, "words of a batch"),
+    "width": (200, "states of the recurrent network in each direction"),
+    "layers": (1, "its layers"),
+    "dropout": (0.33, "share of states, and of what is known of a word, left out in training"),
+    "seed": (0, "of weights, order and dropout"),
+}
+
+
+def vocabulary(sentences):
+    """The words, tags, ... that a parser knows; numbers 0 and 1 are for absent and unknown ones."""
+    counts = Counter(word for s in sentences for word in s.words)
+    keys = {of: {key for s in sentences for key in getattr(s, of)} for of in ("tags", "morphology")}
+    keys["words"] = {word for word, count in counts.items() if count > 1}
+    keys["letters"] = {letter for s in sentences for form in s.forms for letter in form}
+    lists = {of: [ABSENT, "<unknown>", *sorted(each - {ABSENT})] for of, each in keys.items()}
+    return lists | {"relations": sorted({key for s in sentences for key in s.relations})}
+
+
+class Parser:
+    def __init__(self, options, lists, transformer=None):
+        self.options, self.lists, vectors = options, lists, options["vectors"]
+        known = transformer or vectors == "none"
+        try:
+            self.transformer = transformer if known else Transformer(vectors, DEVICE)
+        except (ImportError, OSError) as error:
+            raise ValueError(f"vectors are {vectors}: {error}") from error
+        self.numbers = {of: {key: k for k, key in enumerate(keys)} for of, keys in lists.items()}
+        torch.manual_seed(options["seed"])
+        shape = (options[name] for name in ("width", "layers", "dropout"))
+        width = self.transformer.width if self.transformer else 0
+        self.network = Network(self.numbers, width, *shape).to(DEVICE)
+
+    def encode(self, sentences):
+        """Of each sentence the network's inputs and the tree, a row for each word."""
+        encoded = []
+        for s in sentences:
+            keys = {of: getattr(s, of) for of in TABLES}
+            keys["letters"] = "".join(form[:LETTERS].ljust(LETTERS, ABSENT) for form in s.forms)
+            rows = {of: [self.numbers[of].get(key, 1) for key in keys[of]] for of in keys}
+            rows["heads"] = [-1 if head is None else head for head in s.heads]
+            rows["relations"] = [self.numbers["relations"].get(key, -1) for key in s.relations]
+            encoded.append({of: torch.tensor(each) for of, each in rows.items()})
+            encoded[-1]["letters"] = encoded[-1]["letters"].view(len(s), LETTERS)
+        vectors = self.transformer.vectors(sentences) if self.transformer else ()
+        for k, of_s in enumerate(vectors):
+            encoded[k]["vectors"] = of_s
+        return encoded
+
+    def scores(self, encoded):
+        """The batch, padded by 0 and its trees by -1, lengths, scores of arcs, states of words."""
+        pad, batch = torch.nn.utils.rnn.pad_sequence, {}
+        for of in encoded[0]:
+            value = -1 if of in ("heads", "relations") else 0
+            batch[of] = pad([each[of] for each in encoded], True, value).to(DEVICE)
+        lengths = torch.tensor([len(each["words"]) for each in encoded])
+        return batch, lengths, *self.network(batch, lengths)
+
+    def fit(self, train, dev):
+        """Trains; yields after each epoch the loss per word, and UAS and LAS of dev."""
+        encoded, of_dev, options = self.encode(train), self.encode(dev), self.options
+        shuffle = random.Random(options["seed"]).shuffle
+        optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.9))
+        entropy = torch.nn.CrossEntropyLoss(ignore_index=-1, reduction="sum")
+        for epoch in range(options["epochs"]):
+            is_later = options["loss"] == "prob" and epoch >= options["margin_epochs"]
+            rate = options["rate"] * (options["later_rate"] if is_later else 1)
+            optimizer.param_groups[0]["lr"] = rate * (1 - epoch / options["epochs"])
+            name = "margin" if options["loss"] == "prob" and not is_later else options["loss"]
+            of_arcs, total = loss_of_arcs(name), 0.0
+            self.network.train()
+            for part in batches(train, options["batch"], shuffle):
+                batch, lengths, arcs, states = self.scores([encoded[i] for i in part])
+                relations = self.network.relations(states, batch["heads"]).flatten(0, 1)
+                loss = of_arcs(arcs, batch["heads"], lengths)
+                loss = loss + entropy(relations, batch["relations"].flatten())
+                optimizer.zero_grad()
+                (loss / lengths.sum()).backward()
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), 5.0)
+                optimizer.step()
+                total += loss.item()
+            yield total / sum(map(len, train)), *attachment(self.parse(dev, of_dev), dev)
+
+    @torch.inference_mode()
+    def parse(self, sentences, encoded=None):
+        """The sentences with their best trees."""
+        encoded, parsed = encoded or self.encode(sentences), list(sentences)
+        self.network.eval()
+        for part in batches(sentences, 2000):
+            _, lengths, arcs, states = self.scores([encoded[i] for i in part])
+            heads = best_labellings(arcs.cpu().numpy(), ProjectiveTrees(), lengths=lengths).y
+            best = self.network.relations(states, torch.from_numpy(heads).to(DEVICE)).argmax(2)
+            for i, of_i, relations in zip(part, heads.tolist(), best.tolist(), strict=True):
+                names = [self.lists["relations"][r] for r in relations[: len(sentences[i])]]
+                parsed[i] = sentences[i].with_tree(of_i[: len(names)], names)
+        return parsed
+
+    def save(self, path):
+        torch.save((self.options, self.lists, self.network.state_dict()), path)
+
+    @classmethod
+    def load(cls, path):
+        options, lists, weights = torch.load(path, map_location=DEVICE, weights_only=True)
+        parser = cls(options, lists)
+        parser.network.load_state_dict(weights)
+        return parser
+
+
+def loss_of_arcs(name):
+    if name == "likelihood":
+        return LogLikelihoodLoss(ProjectiveTrees(), reduction="sum")
+    return StructuredLoss(ProjectiveTrees(), name, reduction="sum")
+
+
+def attachment(parsed, gold):
+    """UAS and LAS: the shares of words with the true head, and with its relation, too."""
+    arcs = [[(w["head"], w["deprel"]) for s in of for w in s.rows] for of in (parsed, gold)]
+    pairs = list(zip(*arcs, strict=True))
+    return [sum(a[:k] == b[:k] for a, b in pairs) / len(pairs) for k in (1, 2)]
+
+
+def train(model, train, dev, **options):
+    sentences, dev = [s for s in read(train) if s.is_projective()], read(dev)
+    parser, best = Parser(options, vocabulary(sentences)), -1.0
+    for epoch, (loss, uas, las) in enumerate(parser.fit(sentences, dev), 1):
+        print(f"epoch {epoch}: loss {loss:.4f}, UAS {uas:.4f}, LAS {las:.4f}", flush=True)
+        if las > best:
+            best = las
+            parser.save(model)
+
+
+def evaluate(model, test):
+    gold = read(test)
+    print("UAS {:.4f}, LAS {:.4f}".format(*attachment(Parser.load(model).parse(gold), gold)))
+
+
+def parse(model, file):
+    lines = [line.split() for line in sys.stdin if line.strip()] if file == "-" else None
+    sentences = (
+        read(file, with_trees=False) if lines is None else [of_words(words) for words in lines]
+    )
+    for s in Parser.load(model).parse(sentences):
+        print(s.tokens.serialize(), end="")
+
+
+def main():
+    top = argparse.ArgumentParser(usage=__doc__)
+    commands = top.add_subparsers(required=True)
+    how = argparse.ArgumentDefaultsHelpFormatter
+    for run, files in (train, "model train dev"), (evaluate, "model test"), (parse, "model file"):
+        command = commands.add_parser(run.__name__, formatter_class=how)
+        command.set_defaults(run=run)
+        for name in files.split():
+            command.add_argument(name)
+        for name, (default, words) in OPTIONS.items() if run is train else ():
+            option = f"--{name.replace('_', '-')}"
+            command.add_argument(option, type=type(default), default=default, help=words)
+    arguments = vars(top.parse_args())
+    try:
+        arguments.pop("run")(**arguments)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"parser.py: {error}") from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Sentences of CoNLL-U files."""
+
+import conllu
+
+ABSENT = "\0"  # a tag that is not given
+
+
+class Sentence:
+    """A sentence with all that its file says. The words that a token is split into count, the
+    token itself and empty nodes do not."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.rows = [row for row in tokens if isinstance(row["id"], int)]
+        self.forms = [row["form"] for row in self.rows]
+        self.words = [form.lower() for form in self.forms]
+        self.tags = [row.get("upos") or ABSENT for row in self.rows]
+        text = conllu.serializer.serialize_field
+        self.morphology = [
+            text(row.get("feats")) if row.get("upos") else ABSENT for row in self.rows
+        ]
+        self.heads = [row.get("head") for row in self.rows]  # 0: the root
+        self.relations = [row.get("deprel") or "" for row in self.rows]
+
+    def __len__(self):
+        return len(self.rows)
+
+    def is_projective(self):
+        arcs = [(min(h, w), max(h, w)) for w, h in enumerate(self.heads, 1)]
+        return not any(a < c < b < d for a, b in arcs for c, d in arcs)
+
+    def with_tree(self, heads, relations):
+        parsed = Sentence(
+            conllu.TokenList([row.copy() for row in self.tokens], self.tokens.metadata)
+        )
+        for row, head, relation in zip(parsed.rows, heads, relations, strict=True):
+            row["head"], row["deprel"] = head, relation
+        return Sentence(parsed.tokens)
+
+
+def read(path, with_trees=True):
+    """The sentences of a file; an error if one of them should have a tree and has none."""
+    with open(path, encoding="utf-8") as file:
+        try:
+            sentences = [s for s in map(Sentence, conllu.parse_incr(file)) if len(s)]
+        except conllu.exceptions.ParseException as error:
+            raise SystemExit(f"{path}: {error}") from error
+    for number, s in enumerate(sentences, 1):
+        if with_trees and not all(head in range(len(s) + 1) for head in s.heads):
+            raise SystemExit(f"{path}: sentence {number}, {' '.join(s.forms)}: a word has no head")
+    if not sentences:
+        raise SystemExit(f"{path}: no sentences")
+    return sentences
+
+
+def of_words(words):
+    """A sentence of which nothing else is known."""
+    row = dict.fromkeys(conllu.parser.DEFAULT_FIELDS)
+    rows = [conllu.Token(row | {"id": k, "form": word}) for k, word in enumerate(words, 1)]
+    return Sentence(conllu.TokenList(rows))
+
+
+def batches(sentences, words, shuffle=lambda parts: None):
+    """Places of sentences of similar length, at most so many words together, padding included."""
+    order, parts = list(range(len(sentences))), []
+    shuffle(order)
+    for i in sorted(order, key=lambda i: len(sentences[i])):
+        if not parts or (len(parts[-1]) + 1) * len(sentences[i]) > words:
+            parts.append([])
+        parts[-1].append(i)
+    shuffle(parts)
+    return parts
