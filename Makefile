@@ -25,8 +25,8 @@ export CCACHE_PCH_EXTSUM := 1
 # The limit ends what hangs: on a slow machine a test with a sanitizer takes minutes.
 CTEST := ctest --output-on-failure --timeout 1500 -j$(JOBS)
 # What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`
-# runs these tests, too.
-LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|Structured.bcfw_reaches|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(amplification|auto|checkpoints|findings|limits|overflow)$$
+# runs these tests, too, and `make soak` does.
+LONG := ^(AutomaticChoice.takes_every_metric|Bootstrap.intervals_cover|LabelledTree.every_solver|OneVsRestLimit.a_limit_that_suffices|Stack.by_default_has_the_centroids|Structured.bcfw_reaches|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^Seeds/NodeBlocks.have_the_optimum_of_all_weights/[235]|^(amplification|auto|checkpoints|findings|limits|overflow)$$
 SANITIZED_CTEST = $(if $(LONG),,MARGROVE_ALL_CASES=1 )$(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
@@ -148,11 +148,12 @@ check-attack: python ## gaps verified by another solver, injected failures, 600 
 SOAK_SECONDS ?= 1200
 SOAK_SEED ?= 1
 .PHONY: soak
-soak: python ## every call of the system fails once, fuzzers for 20 s each, random problems for SOAK_SECONDS (1200)
+soak: python ## every call of the system fails once, fuzzers for 20 s each, random problems for SOAK_SECONDS (1200), the longest tests under sanitizers
 	@$(call release,fail_at)
 	@$(PYTHON) tools/inject_failures.py build/margrove $(FAIL_AT)
 	@$(MAKE) check-fuzz FUZZ_SECONDS=20 FUZZ_SEED=$(SOAK_SEED)
 	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
+	@$(MAKE) check-asan LONG=
 
 .PHONY: check-docs
 check-docs: python library ## run the marked commands in README.md and docs/ and the notebooks, and build the site
