@@ -26,7 +26,7 @@ export CCACHE_PCH_EXTSUM := 1
 CTEST := ctest --output-on-failure --timeout 1500 -j$(JOBS)
 # What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`
 # runs these tests, too, and `make soak` does.
-LONG := ^(AutomaticChoice.takes_every_metric|Bootstrap.intervals_cover|LabelledTree.every_solver|OneVsRestLimit.a_limit_that_suffices|Stack.by_default_has_the_centroids|Structured.bcfw_reaches|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^Seeds/NodeBlocks.have_the_optimum_of_all_weights/[235]|^(amplification|auto|checkpoints|findings|limits|overflow)$$
+LONG := ^(AutomaticChoice.takes_every_metric|Bootstrap.intervals_cover|LabelledTree.every_solver|OneVsRestLimit.a_limit_that_suffices|Stack.by_default_has_the_centroids|Structured.bcfw_reaches|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^Seeds/NodeBlocks.have_the_optimum_of_all_weights/[235]|^(amplification|auto|checkpoints|findings|limits|overflow|tuning)$$
 SANITIZED_CTEST = $(if $(LONG),,MARGROVE_ALL_CASES=1 )$(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
