@@ -51,13 +51,6 @@ class Vectors:
         return [self._known[id(s)] for s in sentences]
 
 
-def right(parsed: Any, gold: Any) -> tuple[int, int]:
-    """The words with the true head, and those with its relation, too."""
-    heads = [a == b for a, b in zip(parsed.heads, gold.heads, strict=True)]
-    names = zip(heads, parsed.relations, gold.relations, strict=True)
-    return sum(heads), sum(head and a == b for head, a, b in names)
-
-
 class Bench:
     def __init__(self, data: Path, vectors: str, file: Path) -> None:
         read = importlib.import_module("sentences").read
@@ -77,7 +70,7 @@ class Bench:
         seconds = time.process_time() - start
         parser.network.load_state_dict(weights)
         parsed = parser.parse(self.test)
-        counts = [right(p, g) for p, g in zip(parsed, self.test, strict=True)]
+        counts = [example.right(p, g) for p, g in zip(parsed, self.test, strict=True)]
         return {"epochs": epochs, "seconds": seconds, "right": counts}
 
 

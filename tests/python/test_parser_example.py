@@ -59,7 +59,6 @@ def options(parser: Any, **own: Any) -> dict[str, Any]:
         "batch": 100,
         "rate": 0.01,
         "epochs": 4,
-        "margin_epochs": 2,
         "dropout": 0.1,
     }
     return {name: default for name, (default, _) in parser.OPTIONS.items()} | small | own
@@ -90,11 +89,22 @@ def test_the_seed_decides_all_weights(parser: Any, files: Path) -> None:
     assert same == [True, False]
 
 
-def test_prob_begins_with_margin_rescaling(parser: Any, files: Path) -> None:
+@pytest.mark.parametrize(
+    ("loss", "given", "first"), [("prob", -1, 2), ("prob", 1, 1), ("slack", 1, 1), ("slack", -1, 0)]
+)
+def test_margin_rescaling_has_the_first_epochs(
+    parser: Any, files: Path, loss: str, given: int, first: int
+) -> None:
     _, margin = fitted(parser, files, loss="margin")
-    _, prob = fitted(parser, files, loss="prob")
-    assert prob[:2] == margin[:2]
-    assert prob[2:] != margin[2:]
+    _, other = fitted(parser, files, loss=loss, margin_epochs=given)
+    same = [a == b for a, b in zip(margin, other, strict=True)]
+    assert same == [True] * first + [False] * (4 - first)
+
+
+def test_the_later_rate_is_that_after_margin_rescaling(parser: Any, files: Path) -> None:
+    runs = [fitted(parser, files, loss="prob", later_rate=rate)[1] for rate in (0.1, 1.0)]
+    assert runs[0][:2] == runs[1][:2]
+    assert runs[0][2] != runs[1][2]
 
 
 def run(*arguments: Any, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -159,6 +169,7 @@ def test_a_file_without_trees_is_refused(tmp_path: Path, text: str, error: str) 
     ("arguments", "error"),
     [
         (["--loss", "squared"], "surrogate is 'squared', but must be"),
+        (["--margin-epochs", "8"], "8 epochs by margin rescaling, but there are 8"),
         (["--vectors", "nowhere"], "vectors are nowhere: "),
         ([], "No such file or directory"),
     ],

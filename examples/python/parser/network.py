@@ -25,8 +25,9 @@ class Network(nn.Module):
 
     def __init__(self, numbers, vectors, width, layers, dropout):
         super().__init__()
-        table = {of: nn.Embedding(len(numbers[of]), n, padding_idx=0) for of, n in TABLES.items()}
-        self.tables = nn.ModuleDict(table)
+        rows = {name: (len(numbers[name]), size) for name, size in TABLES.items()}
+        tables = {name: nn.Embedding(*shape, padding_idx=0) for name, shape in rows.items()}
+        self.tables = nn.ModuleDict(tables)
         self.letters = nn.Embedding(len(numbers["letters"]), 32, padding_idx=0)
         self.of_letters = nn.Conv1d(32, 64, 3, padding=1)
         self.of_vectors = nn.Linear(vectors, 150) if vectors else None
@@ -43,15 +44,15 @@ class Network(nn.Module):
     def inputs(self, batch):
         words, back = batch["letters"].flatten(0, 1).unique(dim=0, return_inverse=True)
         letters = self.of_letters(self.letters(words).transpose(1, 2)).amax(dim=2)[back]
-        parts = [table(batch[of]) for of, table in self.tables.items()]
+        parts = [table(batch[name]) for name, table in self.tables.items()]
         parts.append(letters.view(*batch["words"].shape, -1))
         if self.of_vectors is not None:
             parts.append(self.of_vectors(batch["vectors"].float()))
         keep = torch.ones(len(parts), *batch["words"].shape, 1, device=parts[0].device)
         if self.training:  # parts of a word are left out, so that none is relied upon alone
             keep = (torch.rand_like(keep) >= self.dropout.p).float()
-        for k, of in enumerate(self.tables):  # and a word may have no tags when it is parsed
-            keep[k] *= (batch[of] > 0).unsqueeze(2)
+        for k, name in enumerate(self.tables):  # and a word may have no tags when it is parsed
+            keep[k] *= (batch[name] > 0).unsqueeze(2)
         keep = keep * len(parts) / keep.sum(dim=0).clamp(min=1)
         return torch.cat([part * share for part, share in zip(parts, keep, strict=True)], dim=2)
 

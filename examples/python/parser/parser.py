@@ -22,7 +22,10 @@ OPTIONS = {
     "loss": ("margin", "likelihood, margin, slack, prob, or another surrogate of margrove.torch"),
     "vectors": ("none", "contextual vectors: none, minilm, or a model of transformers"),
     "epochs": (8, "passes over the sentences"),
-    "margin_epochs": (4, "first ones by margin rescaling with --loss prob, which is flat at first"),
+    "margin_epochs": (
+        -1,
+        "first ones, by margin rescaling; -1: half for prob, which is flat at first",
+    ),
     "later_rate": (0.3, "factor of the step size after these"),
     "rate": (2e-3, "step size of Adam at first; it falls to 0"),
     "batch": (800, "words of a batch"),
@@ -36,10 +39,10 @@ OPTIONS = {
 def vocabulary(sentences):
     """The words, tags, ... that a parser knows; numbers 0 and 1 are for absent and unknown ones."""
     counts = Counter(word for s in sentences for word in s.words)
-    keys = {of: {key for s in sentences for key in getattr(s, of)} for of in ("tags", "morphology")}
+    keys = {name: {key for s in sentences for key in getattr(s, name)} for name in TABLES}
     keys["words"] = {word for word, count in counts.items() if count > 1}
     keys["letters"] = {letter for s in sentences for form in s.forms for letter in form}
-    lists = {of: [ABSENT, "<unknown>", *sorted(each - {ABSENT})] for of, each in keys.items()}
+    lists = {name: [ABSENT, "<unknown>", *sorted(each - {ABSENT})] for name, each in keys.items()}
     return lists | {"relations": sorted({key for s in sentences for key in s.relations})}
 
 
@@ -51,7 +54,9 @@ class Parser:
             self.transformer = transformer if known else Transformer(vectors, DEVICE)
         except (ImportError, OSError) as error:
             raise ValueError(f"vectors are {vectors}: {error}") from error
-        self.numbers = {of: {key: k for k, key in enumerate(keys)} for of, keys in lists.items()}
+        self.numbers = {
+            name: {key: k for k, key in enumerate(each)} for name, each in lists.items()
+        }
         torch.manual_seed(options["seed"])
         shape = (options[name] for name in ("width", "layers", "dropout"))
         width = self.transformer.width if self.transformer else 0
@@ -61,12 +66,12 @@ class Parser:
         """Of each sentence the network's inputs and the tree, a row for each word."""
         encoded = []
         for s in sentences:
-            keys = {of: getattr(s, of) for of in TABLES}
+            keys = {name: getattr(s, name) for name in TABLES}
             keys["letters"] = "".join(form[:LETTERS].ljust(LETTERS, ABSENT) for form in s.forms)
-            rows = {of: [self.numbers[of].get(key, 1) for key in keys[of]] for of in keys}
+            rows = {name: [self.numbers[name].get(key, 1) for key in keys[name]] for name in keys}
             rows["heads"] = [-1 if head is None else head for head in s.heads]
             rows["relations"] = [self.numbers["relations"].get(key, -1) for key in s.relations]
-            encoded.append({of: torch.tensor(each) for of, each in rows.items()})
+            encoded.append({name: torch.tensor(row) for name, row in rows.items()})
             encoded[-1]["letters"] = encoded[-1]["letters"].view(len(s), LETTERS)
         vectors = self.transformer.vectors(sentences) if self.transformer else ()
         for k, of_s in enumerate(vectors):
@@ -76,9 +81,9 @@ class Parser:
     def scores(self, encoded):
         """The batch, padded by 0 and its trees by -1, lengths, scores of arcs, states of words."""
         pad, batch = torch.nn.utils.rnn.pad_sequence, {}
-        for of in encoded[0]:
-            value = -1 if of in ("heads", "relations") else 0
-            batch[of] = pad([each[of] for each in encoded], True, value).to(DEVICE)
+        for name in encoded[0]:
+            value = -1 if name in ("heads", "relations") else 0
+            batch[name] = pad([each[name] for each in encoded], True, value).to(DEVICE)
         lengths = torch.tensor([len(each["words"]) for each in encoded])
         return batch, lengths, *self.network(batch, lengths)
 
@@ -89,11 +94,11 @@ class Parser:
         optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.9))
         entropy = torch.nn.CrossEntropyLoss(ignore_index=-1, reduction="sum")
         for epoch in range(options["epochs"]):
-            is_later = options["loss"] == "prob" and epoch >= options["margin_epochs"]
-            rate = options["rate"] * (options["later_rate"] if is_later else 1)
-            optimizer.param_groups[0]["lr"] = rate * (1 - epoch / options["epochs"])
-            name = "margin" if options["loss"] == "prob" and not is_later else options["loss"]
-            of_arcs, total = loss_of_arcs(name), 0.0
+            is_first = epoch < margin_epochs(options)
+            of_arcs, total = loss_of_arcs("margin" if is_first else options["loss"]), 0.0
+            rate = options["rate"] * (1 - epoch / options["epochs"])
+            rate *= 1 if is_first or margin_epochs(options) == 0 else options["later_rate"]
+            optimizer.param_groups[0]["lr"] = rate
             self.network.train()
             for part in batches(train, options["batch"], shuffle):
                 batch, lengths, arcs, states = self.scores([encoded[i] for i in part])
@@ -132,21 +137,37 @@ class Parser:
         return parser
 
 
+def margin_epochs(options):
+    """Of the first epochs, those by margin rescaling."""
+    half = options["epochs"] // 2 if options["loss"] == "prob" else 0
+    given = options["margin_epochs"]
+    if given >= options["epochs"]:
+        raise ValueError(f"{given} epochs by margin rescaling, but there are {options['epochs']}")
+    return half if given < 0 else given
+
+
 def loss_of_arcs(name):
     if name == "likelihood":
         return LogLikelihoodLoss(ProjectiveTrees(), reduction="sum")
     return StructuredLoss(ProjectiveTrees(), name, reduction="sum")
 
 
+def right(parsed, gold):
+    """The words of a sentence with the true head, and those with its relation, too."""
+    arcs = [[(w["head"], w["deprel"]) for w in s.rows] for s in (parsed, gold)]
+    return [sum(a[:k] == b[:k] for a, b in zip(*arcs, strict=True)) for k in (1, 2)]
+
+
 def attachment(parsed, gold):
-    """UAS and LAS: the shares of words with the true head, and with its relation, too."""
-    arcs = [[(w["head"], w["deprel"]) for s in of for w in s.rows] for of in (parsed, gold)]
-    pairs = list(zip(*arcs, strict=True))
-    return [sum(a[:k] == b[:k] for a, b in pairs) / len(pairs) for k in (1, 2)]
+    """UAS and LAS: the shares of these over all sentences."""
+    counts = [right(p, g) for p, g in zip(parsed, gold, strict=True)]
+    return [sum(column) / sum(map(len, gold)) for column in zip(*counts, strict=True)]
 
 
 def train(model, train, dev, **options):
     sentences, dev = [s for s in read(train) if s.is_projective()], read(dev)
+    if not sentences:
+        raise ValueError(f"{train}: the arcs of every sentence cross")
     parser, best = Parser(options, vocabulary(sentences)), -1.0
     for epoch, (loss, uas, las) in enumerate(parser.fit(sentences, dev), 1):
         print(f"epoch {epoch}: loss {loss:.4f}, UAS {uas:.4f}, LAS {las:.4f}", flush=True)

@@ -1,6 +1,7 @@
 """Sentences of CoNLL-U files."""
 
 import conllu
+from conllu.serializer import serialize_field
 
 ABSENT = "\0"  # a tag that is not given
 
@@ -15,10 +16,8 @@ class Sentence:
         self.forms = [row["form"] for row in self.rows]
         self.words = [form.lower() for form in self.forms]
         self.tags = [row.get("upos") or ABSENT for row in self.rows]
-        text = conllu.serializer.serialize_field
-        self.morphology = [
-            text(row.get("feats")) if row.get("upos") else ABSENT for row in self.rows
-        ]
+        feats = [row.get("feats") if row.get("upos") else ABSENT for row in self.rows]
+        self.morphology = [each if each == ABSENT else serialize_field(each) for each in feats]
         self.heads = [row.get("head") for row in self.rows]  # 0: the root
         self.relations = [row.get("deprel") or "" for row in self.rows]
 
@@ -30,9 +29,8 @@ class Sentence:
         return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
     def with_tree(self, heads, relations):
-        parsed = Sentence(
-            conllu.TokenList([row.copy() for row in self.tokens], self.tokens.metadata)
-        )
+        rows = [row.copy() for row in self.tokens]
+        parsed = Sentence(conllu.TokenList(rows, self.tokens.metadata))
         for row, head, relation in zip(parsed.rows, heads, relations, strict=True):
             row["head"], row["deprel"] = head, relation
         return Sentence(parsed.tokens)
