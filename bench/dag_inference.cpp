@@ -241,7 +241,7 @@ int main(int argc, char** argv) {
   }
   const auto rows = [&](const char* file) {
     Examples raw = read_rows(folder + file, RowKind::numbers, {.codec = &model.labels});
-    raw.X = preprocess(model.preprocessing, raw);
+    raw.X = preprocess(model, raw);
     return raw;
   };
   measure(above_candidates(*predictor), *predictor, rows("/test.svm"), false, number(3, 300),

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   }
   const LinearPredictor::Parts& parts = predictor->parts();
   Examples raw = read_rows(argv[2], RowKind::numbers, {.codec = &model.labels});
-  const CsrMatrix X = with_intercept(preprocess(model.preprocessing, raw), parts.bias);
+  const CsrMatrix X = with_intercept(preprocess(model, raw), parts.bias);
   std::vector<NodeId> leaf_of_label(predictor->num_labels(), 0), leaf_of_row;
   for (const NodeId n : parts.candidates) leaf_of_label[parts.label_of_node[n]] = n;
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
