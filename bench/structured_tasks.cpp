@@ -41,14 +41,14 @@ using namespace margrove;
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void print_fit(const StructuredResult& result, double seconds, std::size_t examples) {
+void print_fit(const StructuredFit& fit, double seconds, std::size_t examples) {
   fmt::print(
       "cpu_s {:.2f} passes {} calls_per_visit {:.2f} primal {:.4f} dual {:.4f} gap {:.5f} "
       "certified {} ",
-      seconds, result.fit.passes,
-      static_cast<double>(result.fit.oracle_calls) /
-          (static_cast<double>(examples) * std::max(1, result.fit.passes)),
-      result.fit.primal, result.fit.dual, result.fit.relative_gap, result.fit.certified);
+      seconds, fit.passes,
+      static_cast<double>(fit.oracle_calls) /
+          (static_cast<double>(examples) * std::max(1, fit.passes)),
+      fit.primal, fit.dual, fit.relative_gap, fit.certified);
 }
 
 // Prints the convergence curve as progress lines if the environment has MARGROVE_CURVE.
@@ -78,7 +78,7 @@ void multilabel(const std::string& train_path, const std::string& test_path,
   const double start = cpu_seconds();
   RunControl control = curve_control(start);
   const auto result = fit_field(X, train.labels, K, options, executor, control);
-  print_fit(result, cpu_seconds() - start, X.num_rows());
+  print_fit(result.fit, cpu_seconds() - start, X.num_rows());
   double jaccard = 0, f1 = 0, wrong = 0;
   std::vector<std::array<double, 3>> counts(K, {0, 0, 0});  // both, true, predicted
   FieldWorkspace workspace;
@@ -143,14 +143,14 @@ SequenceData read_letters(const std::string& path, int fold, bool inverted) {
   return data;
 }
 
-void evaluate_tags(const SequenceData& test, const SequenceData& train, const std::vector<float>& w,
+void evaluate_tags(const SequenceData& test, const ChainShape& shape, const std::vector<float>& w,
                    const LabelCodec* codec) {
   ChainWorkspace workspace;
   SequenceScores scores;
   const double start = cpu_seconds();
   for (std::size_t i = 0; i < test.size(); ++i) {
-    const auto y = decode_chain(test.X, test.pointers[i], test.pointers[i + 1],
-                                train.X.num_columns(), train.num_tags, {w}, workspace);
+    const auto y =
+        decode_chain(test.X, test.pointers[i], test.pointers[i + 1], shape, {w}, workspace);
     std::vector<std::string_view> truth, predicted;
     static const std::string kLetters = "abcdefghijklmnopqrstuvwxyz";
     const auto name = [&](std::uint32_t tag) {
@@ -167,6 +167,10 @@ void evaluate_tags(const SequenceData& test, const SequenceData& train, const st
              cpu_seconds() - start);
 }
 
+ChainShape shape_of(const SequenceData& train, const ChainSvmOptions& options) {
+  return {train.X.num_columns(), train.num_tags, static_cast<std::uint32_t>(options.order)};
+}
+
 void ocr(const std::string& path, int fold, const ChainSvmOptions& options) {
   const bool inverted = fold < 0;
   const int which = inverted ? -fold - 1 : fold;
@@ -178,15 +182,16 @@ void ocr(const std::string& path, int fold, const ChainSvmOptions& options) {
   const auto result = fit_chain(train, options, executor, control);
   const double seconds = cpu_seconds() - start;
   fmt::print("words {} ", train.size());
-  print_fit(result, seconds, train.size());
-  if (options.solver == "sgd" && options.surrogate == "margin") {
-    fmt::print(
-        "objective {:.4f} ",
-        structured_objective(ChainModel(train, Criteria::hamming), MarginRescaling{},
-                             MarginSearch{}, options.loss_weight(), {result.weights, 1.0}, executor)
-            .value);
+  print_fit(result.fit, seconds, train.size());
+  if (options.solver == StructuredSolver::sgd && options.surrogate.to_text() == "margin") {
+    fmt::print("objective {:.4f} ",
+               structured_objective(
+                   ChainModel(train, Criteria::hamming, static_cast<std::uint32_t>(options.order)),
+                   MarginRescaling{}, MarginSearch{}, options.loss_weight(), {result.weights, 1.0},
+                   executor)
+                   .value);
   }
-  evaluate_tags(test, train, result.weights, nullptr);
+  evaluate_tags(test, shape_of(train, options), result.weights, nullptr);
   fmt::print("\n");
 }
 
@@ -201,19 +206,21 @@ void tags(const std::string& train_path, const std::string& test_paths,
           const ChainSvmOptions& options) {
   const ColumnCorpus train_corpus = read_columns(train_path);
   const auto outside = train_corpus.tags.find("O").value_or(0);
-  const FeatureTable table = FeatureTable::collect(train_corpus, options.min_feature_count);
+  const FeatureTable table =
+      FeatureTable::collect(train_corpus, options.min_feature_count, options.word_pairs);
   const SequenceData train = table.encode(train_corpus, outside);
   Executor executor(1);
   const double start = cpu_seconds();
   RunControl control = curve_control(start);
   const auto result = fit_chain(train, options, executor, control);
   fmt::print("features {} ", table.size());
-  print_fit(result, cpu_seconds() - start, train.size());
+  print_fit(result.fit, cpu_seconds() - start, train.size());
   for (const std::string& path : split_at_commas(test_paths)) {
     ColumnOptions same;
     same.tags = &train_corpus.tags;
     const ColumnCorpus corpus = read_columns(path, same);
-    evaluate_tags(table.encode(corpus, outside), train, result.weights, &corpus.tags);
+    evaluate_tags(table.encode(corpus, outside), shape_of(train, options), result.weights,
+                  &corpus.tags);
   }
   fmt::print("\n");
 }
@@ -225,7 +232,7 @@ void features(const std::string& path) {
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
-      token_features(corpus, i, t, print);
+      token_features(corpus, i, t, /*word_pairs=*/true, print);
       fmt::print("\n");
     }
     fmt::print("\n");
@@ -248,7 +255,7 @@ void parse(const std::string& train_path, const std::string& test_paths,
   RunControl control = curve_control(start);
   const auto result =
       fit_dependency(std::move(sentences), std::move(trees), options, executor, control);
-  print_fit(result, cpu_seconds() - start, examples);
+  print_fit(result.fit, cpu_seconds() - start, examples);
   for (const std::string& path : split_at_commas(test_paths)) {
     const DependencyCorpus test = read_conllu(path);
     AttachmentScores scores;

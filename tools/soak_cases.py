@@ -69,8 +69,8 @@ def value_of(draw: random.Random, option: Option) -> str:
     if "|" in option.domain:
         return draw.choice([choice.strip() for choice in option.domain.split("|")])
     if "integer" in option.domain:
-        numbers = [int(number) for number in re.findall(r"\d+", option.domain)]
-        return str(draw.randint(numbers[0], COSTLY.get(option.name, numbers[0] + 10)))
+        low, *high = [int(number) for number in re.findall(r"\d+", option.domain)]
+        return str(draw.randint(low, min(COSTLY.get(option.name, low + 10), *high, 1 << 62)))
     if option.name == "tolerance":
         return draw.choice(["0.1", "0.01", "0.001", "1e-5", "1e-9"])
     least = float((re.findall(r"[\d.]+", option.domain) or ["0"])[0])

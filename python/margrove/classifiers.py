@@ -2258,8 +2258,14 @@ class StructuredSVC(Structured):
         the objective by no more than this share, of dependency ten times it [> 0]
     max_passes : int, default 50
         maximum number of passes over the examples [>= 1]
+    order : int, default 1
+        chain: 1: two tags in a row have a score; 2: and three tags in a row, in about K times the
+        time of a search for K tags [in [1, 2]]
     min_feature_count : int, default 1
         chain: features that occur less often are left out [>= 1]
+    word_pairs : bool, default True
+        chain: whether a word together with the word before it, and with the word behind it, is a
+        feature if it occurs twice [true | false]
     constraints : str, default "auto"
         chain: which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: a
         span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the training tags
@@ -2356,7 +2362,9 @@ class StructuredSVC(Structured):
         model: str = "chain",
         tolerance: float = 0.01,
         max_passes: int = 50,
+        order: int = 1,
         min_feature_count: int = 1,
+        word_pairs: bool = True,
         constraints: str = "auto",
         comments: str = "auto",
         inference: str = "exact",
@@ -2399,7 +2407,9 @@ class StructuredSVC(Structured):
         self.model = model
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.order = order
         self.min_feature_count = min_feature_count
+        self.word_pairs = word_pairs
         self.constraints = constraints
         self.comments = comments
         self.inference = inference

@@ -8,6 +8,7 @@
 #include "io/safetensors.hpp"
 #include "methods/registry.hpp"
 #include "model/log_odds.hpp"
+#include "model/sentence_predictor.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -185,6 +186,7 @@ std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_text_columns = model.records && !model.records->selection.text.empty();
   const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
   const bool has_vectors = model.records && !model.records->vector_widths.empty();
+  if (const auto* sentences = model.predictor->sentences()) return sentences->format_version();
   if (is_multinomial(model)) return 12;  // earlier programs read its scores as one-vs-rest
   if (model.kernel_features && model.kernel_features->learned) return 11;
   if (model.kernel_features || has_shift(model)) return 10;

@@ -2,6 +2,7 @@
 // Predictors of sentences, which can be answered one by one.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,6 +63,8 @@ class SentencePredictor : public FilePredictor {
                                         RunControl& control) const = 0;
   /// About how many bytes answers() holds for a sentence beside its texts.
   virtual std::size_t bytes_of_sentence(std::size_t num_tokens) const = 0;
+  /// The first version of model files whose readers understand what save() writes.
+  virtual std::uint64_t format_version() const { return 1; }
   /// Whether explain_sentence() serves the kind.
   virtual bool explains() const { return false; }
   /// Of each word of sentence `number` of the source, from 1, the parts of its score and its

@@ -72,6 +72,44 @@ class Structured(CliTest):
         truth = "".join(line.partition(" ")[2] + "\n" for line in (TAGS * 5).splitlines())
         self.assertEqual(answers, truth)
 
+    def test_a_chain_of_second_order_tells_what_pairs_do_not(self) -> None:
+        sentence = "".join(f"x {tag}\n" for tag in "AABBAABB") + "\n"
+        self.write("tags", sentence * 9)
+        train = [*TRAIN, "--C", "10", "--solver", "bcfw"]
+        self.run_program(*train, "--order", "2", "tags", "second")
+        self.run_program(*train, "tags", "first")
+        exact = [
+            "token_accuracy           1.0000" in self.run_program("evaluate", model, "tags")[0]
+            for model in ("second", "first")
+        ]
+        self.assertEqual(exact, [True, False])
+        self.assertRegex(self.run_program("info", "second")[0], r"\norder +2\n")
+        # Each order starts from the other: what both have is taken over.
+        for order, start in (("2", "first"), ("1", "second"), ("2", "second")):
+            few = [*train, "--order", order, "--max-passes", "1", "--start", start]
+            self.run_program(*few, "tags", "third")
+        self.assertIn("token_accuracy           1.0000",
+                      self.run_program("evaluate", "third", "tags")[0])  # fmt: skip
+        self.assert_fails(
+            2, "option order is 3, but must be in [1, 2]",
+            *TRAIN, "--order", "3", "tags", "model",
+        )  # fmt: skip
+
+    def test_pairs_of_words_tell_a_word_apart(self) -> None:
+        # The tag of the second word is that of the pair, which no sum over the two words tells.
+        pairs = [f"{a} Z\n{b} {'X' if a == b else 'Y'}\n\n" for a in "ab" for b in "ab"]
+        self.write("tags", "".join(pairs) * 5)
+        train = [*TRAIN, "--C", "10", "--solver", "bcfw"]
+        self.run_program(*train, "tags", "with")
+        self.run_program(*train, "--word-pairs=false", "tags", "without")
+        exact = [
+            "token_accuracy           1.0000" in self.run_program("evaluate", model, "tags")[0]
+            for model in ("with", "without")
+        ]
+        self.assertEqual(exact, [True, False])
+        for model, version in (("with", 13), ("without", 1)):
+            self.assertRegex(self.run_program("info", model)[0], rf"\nformat version +{version}\n")
+
     def test_starts_that_do_not_fit_are_refused(self) -> None:
         self.write("tags", TAGS * 5)
         self.write("trees", TREE * 5)

@@ -7,6 +7,7 @@
 #include "base/simd.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
+#include "outputs/chain/chain_contexts.hpp"
 #include "outputs/chain/tag_constraints.hpp"
 
 namespace margrove {
@@ -22,46 +23,6 @@ void add_rows(const FeatureId* columns, const float* values, std::size_t size, c
     const double x = static_cast<double>(values[j]) * scale;
     const float* row = &w[columns[j] * K];
     for (std::size_t k = 0; k < K; ++k) scores[k] += x * static_cast<double>(row[k]);
-  }
-}
-
-// best = max_b weight transitions[b] + suffix[b]; returns the lowest b that attains it.
-std::uint32_t best_next(const double* transitions, const double* suffix, std::size_t size,
-                        double weight, double& best) {
-  std::uint32_t arg = 0;
-  best = -std::numeric_limits<double>::infinity();
-  for (std::size_t b = 0; b < size; ++b) {
-    const double value = weight * transitions[b] + suffix[b];
-    if (value > best) {
-      best = value;
-      arg = static_cast<std::uint32_t>(b);
-    }
-  }
-  return arg;
-}
-
-constexpr std::size_t kTagLanes = 8;
-std::size_t padded(std::size_t K) { return (K + kTagLanes - 1) / kTagLanes * kTagLanes; }
-
-// suffix[a] += max_b weight from_b[b stride + a] + next[b], for eight tags a at a time, so that the
-// maximum needs no reduction across lanes. stride is a multiple of 8; suffix has K entries.
-MARGROVE_MULTIVERSION
-void add_best_next(const double* from_b, const double* next, std::size_t K, std::size_t stride,
-                   double weight, double* suffix) {
-  for (std::size_t a = 0; a < K; a += kTagLanes) {
-    double best[kTagLanes];
-    for (std::size_t j = 0; j < kTagLanes; ++j) best[j] = weight * from_b[a + j] + next[0];
-    for (std::size_t b = 1; b < K; ++b) {
-      const double* row = &from_b[b * stride + a];
-      const double rest = next[b];
-#pragma omp simd
-      for (std::size_t j = 0; j < kTagLanes; ++j) {
-        const double value = weight * row[j] + rest;
-        best[j] = value > best[j] ? value : best[j];
-      }
-    }
-    const std::size_t size = std::min(kTagLanes, K - a);
-    for (std::size_t j = 0; j < size; ++j) suffix[a + j] += best[j];
   }
 }
 
@@ -102,22 +63,13 @@ void check_sequences(const SequenceData& data) {
           data.outside_tag, ", but must be < ", data.num_tags);
 }
 
-void transpose_transitions(std::size_t num_tags, ChainWorkspace& workspace) {
-  const std::size_t stride = padded(num_tags);
-  workspace.transitions_to.assign(num_tags * stride, 0.0);
-  for (std::size_t a = 0; a < num_tags; ++a) {
-    for (std::size_t b = 0; b < num_tags; ++b) {
-      workspace.transitions_to[b * stride + a] = workspace.transitions[a * num_tags + b];
-    }
-  }
-}
-
 ChainOracle::ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
                          std::span<const std::uint32_t> truth, Criteria criteria,
                          std::uint32_t outside_tag)
     : workspace_(workspace),
       length_(workspace.emissions.size() / num_tags),
       num_tags_(num_tags),
+      num_contexts_(Contexts(workspace, num_tags).stride()),
       truth_(truth),
       criteria_(criteria),
       outside_tag_(outside_tag) {
@@ -131,10 +83,14 @@ PartCriteria ChainOracle::part(std::size_t t, std::uint32_t k) const {
 
 double ChainOracle::score(std::span<const std::uint32_t> y) const {
   const auto& w = workspace_;
+  const std::size_t K = num_tags_;
   double sum = w.start[y[0]] + w.end[y[length_ - 1]];
   for (std::size_t t = 0; t < length_; ++t) {
-    sum += w.emissions[t * num_tags_ + y[t]];
-    if (t > 0) sum += w.transitions[y[t - 1] * num_tags_ + y[t]];
+    sum += w.emissions[t * K + y[t]];
+    if (t > 0) sum += w.transitions[y[t - 1] * K + y[t]];
+    if (t > 1 && !w.triples.empty()) {
+      sum += w.triples[(y[t - 2] * K + y[t - 1]) * K + y[t]];
+    }
   }
   return sum;
 }
@@ -185,56 +141,81 @@ void ChainOracle::fill_nodes(double w_m, double w_g, bool with_ties) const {
   }
 }
 
-// suffix[t][k] is the largest value of tokens t, t + 1, ... with y_t = k. Decoding forward then
-// takes the lowest tag that attains it.
-TagSequence ChainOracle::viterbi(double transition_weight, double transition_ties,
-                                 bool with_ties) const {
-  auto& w = workspace_;
-  const std::size_t K = num_tags_, T = length_;
-  w.suffix = w.nodes;
-  TagSequence y(T);
-  if (!with_ties) {
-    for (std::size_t t = T - 1; t-- > 0;) {
-      end_if_out_of_time(w.control);
-      add_best_next(w.transitions_to.data(), &w.suffix[(t + 1) * K], K, padded(K),
-                    transition_weight, &w.suffix[t * K]);
+namespace {
+
+// A copy of the values of tags (T x K) for each context of the tokens.
+void expand(const Contexts& contexts, const std::vector<double>& of_tags, std::size_t num_tags,
+            std::vector<double>& values) {
+  const std::size_t length = of_tags.size() / num_tags, stride = contexts.stride();
+  values.resize(length * stride);
+  for (std::size_t t = 0; t < length; ++t) {
+    for (std::size_t s = 0; s < contexts.count(t); ++s) {
+      values[t * stride + s] = of_tags[t * num_tags + contexts.tag(t, s)];
     }
-    y[0] = static_cast<std::uint32_t>(
-        std::max_element(w.suffix.begin(), w.suffix.begin() + static_cast<std::ptrdiff_t>(K)) -
-        w.suffix.begin());
-    double ignored;
-    for (std::size_t t = 1; t < T; ++t) {
-      y[t] =
-          best_next(&w.transitions[y[t - 1] * K], &w.suffix[t * K], K, transition_weight, ignored);
-    }
-    return y;
   }
-  // With ties: pairs of values are compared lexicographically.
-  w.suffix_ties = w.ties;
-  w.next.assign(T * K, 0);
+}
+
+}  // namespace
+
+// suffix[t][context] is the largest value of tokens t, t + 1, ... in a context of t. Decoding
+// forward then takes the lowest tag that attains it.
+TagSequence ChainOracle::viterbi(double transition_weight) const {
+  auto& w = workspace_;
+  const Contexts contexts(w, num_tags_);
+  const std::size_t T = length_, stride = contexts.stride();
+  expand(contexts, w.nodes, num_tags_, w.suffix);
   for (std::size_t t = T - 1; t-- > 0;) {
     end_if_out_of_time(w.control);
-    for (std::size_t a = 0; a < K; ++a) {
+    contexts.add_best(t, &w.suffix[(t + 1) * stride], transition_weight, &w.suffix[t * stride],
+                      w.rest_of_tag);
+  }
+  TagSequence y(T);
+  const auto first = std::span(w.suffix).first(num_tags_);
+  std::size_t context = y[0] =
+      static_cast<std::uint32_t>(std::ranges::max_element(first) - first.begin());
+  for (std::size_t t = 1; t < T; ++t) {
+    y[t] = contexts.best_next(t - 1, context, &w.suffix[t * stride], transition_weight).second;
+    context = contexts.next(t - 1, context, y[t]);
+  }
+  return y;
+}
+
+// The same, where pairs of values are compared lexicographically.
+TagSequence ChainOracle::viterbi_with_ties(double transition_weight) const {
+  auto& w = workspace_;
+  const Contexts contexts(w, num_tags_);
+  const std::size_t T = length_, stride = contexts.stride();
+  expand(contexts, w.nodes, num_tags_, w.suffix);
+  expand(contexts, w.ties, num_tags_, w.suffix_ties);
+  w.next.assign(T * stride, 0);
+  for (std::size_t t = T - 1; t-- > 0;) {
+    end_if_out_of_time(w.control);
+    for (std::size_t s = 0; s < contexts.count(t); ++s) {
       double best = 0.0, best_ties = 0.0;
-      for (std::size_t b = 0; b < K; ++b) {
-        const double transition = w.transitions[a * K + b];
-        const double value = transition_weight * transition + w.suffix[(t + 1) * K + b];
-        const double ties = transition_ties * transition + w.suffix_ties[(t + 1) * K + b];
-        if (b == 0 || value > best || (value == best && ties > best_ties)) {
+      for (std::uint32_t c = 0; c < num_tags_; ++c) {
+        const std::size_t rest = (t + 1) * stride + contexts.next(t, s, c);
+        const double value = transition_weight * contexts.transition(t, s, c) + w.suffix[rest];
+        const double ties = w.suffix_ties[rest];
+        if (c == 0 || value > best || (value == best && ties > best_ties)) {
           best = value;
           best_ties = ties;
-          w.next[t * K + a] = static_cast<std::uint32_t>(b);
+          w.next[t * stride + s] = c;
         }
       }
-      w.suffix[t * K + a] += best;
-      w.suffix_ties[t * K + a] += best_ties;
+      w.suffix[t * stride + s] += best;
+      w.suffix_ties[t * stride + s] += best_ties;
     }
   }
-  for (std::uint32_t k = 1; k < K; ++k) {
+  TagSequence y(T);
+  for (std::uint32_t k = 1; k < num_tags_; ++k) {
     const double value = w.suffix[k], best = w.suffix[y[0]];
     if (value > best || (value == best && w.suffix_ties[k] > w.suffix_ties[y[0]])) y[0] = k;
   }
-  for (std::size_t t = 1; t < T; ++t) y[t] = w.next[(t - 1) * K + y[t - 1]];
+  std::size_t context = y[0];
+  for (std::size_t t = 1; t < T; ++t) {
+    y[t] = w.next[(t - 1) * stride + context];
+    context = contexts.next(t - 1, context, y[t]);
+  }
   return y;
 }
 
@@ -245,7 +226,7 @@ Candidate<TagSequence> ChainOracle::argmax(double w_m, double w_g) const {
   }
   const bool with_ties = w_g == 0.0;
   fill_nodes(w_m, w_g, with_ties);
-  return evaluate(viterbi(w_m, 0.0, with_ties));
+  return evaluate(with_ties ? viterbi_with_ties(w_m) : viterbi(w_m));
 }
 
 double ChainOracle::bound_on_margins() const {
@@ -255,19 +236,19 @@ double ChainOracle::bound_on_margins() const {
     return size;
   };
   const auto& w = workspace_;
-  const double of_token = largest(w.emissions) + largest(w.transitions) + 1.0;
+  const double of_token = largest(w.emissions) + largest(w.transitions) + largest(w.triples) + 1.0;
   return 4.0 * (static_cast<double>(length_) * of_token + largest(w.start) + largest(w.end));
 }
 
 TagSequence ChainOracle::decode() const {
   fill_nodes(1.0, 0.0, false);
-  return viterbi(1.0, 0.0, false);
+  return viterbi(1.0);
 }
 
 namespace {
 
-// One of the k best suffixes that start at a given token and tag: its value, its next tag, and the
-// rank of the remainder among the suffixes that start there.
+// One of the k best suffixes after a given context: its value, its next tag, and the rank of the
+// remainder among the suffixes after the context of that tag.
 struct Suffix {
   double value, ties;
   std::uint32_t next, rank;
@@ -277,18 +258,18 @@ struct Suffix {
 };
 
 /// Merges one list per tag: writes their `limit` best suffixes, best first, and returns their
-/// number. heads: the first entry of each list; after(b, rank): the entry of tag b's list; lengths:
-/// of the lists.
-template <class After>
+/// number. heads: the first entry of each list; after(c, rank): the entry of tag c's list, which
+/// has length(c) entries.
+template <class After, class Length>
 std::uint32_t merge(std::vector<Suffix>& heads, std::size_t limit, const After& after,
-                    const std::uint32_t* lengths, Suffix* out) {
+                    const Length& length, Suffix* out) {
   std::uint32_t count = 0;
   std::size_t open = heads.size();
   for (; count < limit && open > 0; ++count) {
     const auto top = std::max_element(heads.begin(), heads.end());
     out[count] = *top;
     const std::uint32_t rank = top->rank + 1;
-    if (rank < lengths[top->next]) {
+    if (rank < length(top->next)) {
       *top = after(top->next, rank);
     } else {
       top->value = top->ties = -std::numeric_limits<double>::infinity();
@@ -300,34 +281,38 @@ std::uint32_t merge(std::vector<Suffix>& heads, std::size_t limit, const After& 
 
 }  // namespace
 
-// best[(t K + a) k ...] has the counts[t K + a] best suffixes from token t with tag a on, best
-// first. They are merged from the lists of the tags that may follow; of equal ones the lowest tag
-// comes first.
+// best[(t stride + s) k ...] has the counts[t stride + s] best suffixes from token t on in its
+// context s, best first. They are merged from the lists of the tags that may follow; of equal ones
+// the lowest tag comes first.
 std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, int k) const {
   fill_nodes(w_m, w_g, true);
   const auto& w = workspace_;
-  const std::size_t K = num_tags_, T = length_, limit = static_cast<std::size_t>(k);
+  const Contexts contexts(w, num_tags_);
+  const std::size_t K = num_tags_, T = length_, stride = contexts.stride(),
+                    limit = static_cast<std::size_t>(k);
   const double transition_ties = w_m == 0.0 ? 1.0 : 0.0;
-  std::vector<Suffix> best(T * K * limit), heads(K);
-  std::vector<std::uint32_t> counts(T * K, 0);
+  std::vector<Suffix> best(T * stride * limit), heads(K);
+  std::vector<std::uint32_t> counts(T * stride, 0);
   for (std::size_t t = T; t-- > 0;) {
     end_if_out_of_time(w.control);
-    for (std::size_t a = 0; a < K; ++a) {
-      Suffix* out = &best[(t * K + a) * limit];
-      const double node = w.nodes[t * K + a], ties = w.ties[t * K + a];
+    for (std::size_t s = 0; s < contexts.count(t); ++s) {
+      Suffix* out = &best[(t * stride + s) * limit];
+      const std::size_t node = t * K + contexts.tag(t, s);
       if (t + 1 == T) {
-        out[0] = {node, ties, 0, 0};
-        counts[t * K + a] = 1;
+        out[0] = {w.nodes[node], w.ties[node], 0, 0};
+        counts[t * stride + s] = 1;
         continue;
       }
-      const auto after = [&](std::uint32_t b, std::uint32_t rank) {
-        const double transition = w.transitions[a * K + b];
-        const Suffix& rest = best[((t + 1) * K + b) * limit + rank];
-        return Suffix{node + w_m * transition + rest.value,
-                      ties + transition_ties * transition + rest.ties, b, rank};
+      const auto list = [&](std::uint32_t c) { return (t + 1) * stride + contexts.next(t, s, c); };
+      const auto after = [&](std::uint32_t c, std::uint32_t rank) {
+        const double transition = contexts.transition(t, s, c);
+        const Suffix& rest = best[list(c) * limit + rank];
+        return Suffix{w.nodes[node] + w_m * transition + rest.value,
+                      w.ties[node] + transition_ties * transition + rest.ties, c, rank};
       };
-      for (std::uint32_t b = 0; b < K; ++b) heads[b] = after(b, 0);
-      counts[t * K + a] = merge(heads, limit, after, &counts[(t + 1) * K], out);
+      for (std::uint32_t c = 0; c < K; ++c) heads[c] = after(c, 0);
+      counts[t * stride + s] = merge(
+          heads, limit, after, [&](std::uint32_t c) { return counts[list(c)]; }, out);
     }
   }
   const auto whole = [&](std::uint32_t a, std::uint32_t rank) {
@@ -336,14 +321,17 @@ std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, 
   };
   for (std::uint32_t a = 0; a < K; ++a) heads[a] = whole(a, 0);
   std::vector<Suffix> starts(limit);
-  starts.resize(merge(heads, limit, whole, counts.data(), starts.data()));
+  starts.resize(merge(
+      heads, limit, whole, [&](std::uint32_t a) { return counts[a]; }, starts.data()));
   std::vector<Candidate<TagSequence>> result;
   for (const Suffix& start : starts) {
     TagSequence y(T);
     Suffix at = start;
+    std::size_t context = 0;
     for (std::size_t t = 0; t < T; ++t) {
       y[t] = at.next;
-      at = best[(t * K + y[t]) * limit + at.rank];
+      context = t == 0 ? y[t] : contexts.next(t - 1, context, y[t]);
+      at = best[(t * stride + context) * limit + at.rank];
     }
     result.push_back(evaluate(y));
   }
@@ -360,34 +348,37 @@ std::optional<Candidate<TagSequence>> ChainOracle::argmax_without(
 
 std::span<double> ChainOracle::suffixes_at_loss(std::size_t t, std::size_t g) const {
   const std::size_t row = t * workspace_.front.size() + g;
-  return std::span(workspace_.front_suffix).subspan(row * num_tags_, num_tags_);
+  return std::span(workspace_.front_suffix).subspan(row * num_contexts_, num_contexts_);
 }
 
-// Viterbi with the number of wrong tags beside the tag.
+// Viterbi with the number of wrong tags beside the context.
 std::span<const double> ChainOracle::loss_front(std::uint32_t most) const {
   auto& w = workspace_;
-  const std::size_t K = num_tags_, T = length_, size = std::min<std::size_t>(most, T) + 1;
+  const Contexts contexts(w, num_tags_);
+  const std::size_t T = length_, size = std::min<std::size_t>(most, T) + 1;
   if (w.front.size() >= size) return w.front;
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   fill_nodes(1.0, 0.0, false);
   w.front.assign(size, kNone);
-  w.front_suffix.assign(T * size * K, kNone);
-  std::vector<double> best(K);
+  w.front_suffix.assign(T * size * num_contexts_, kNone);
+  std::vector<double> best(num_contexts_);
   for (std::size_t t = T; t-- > 0;) {
     end_if_out_of_time(w.control);
-    const auto nodes = std::span(w.nodes).subspan(t * K, K);
+    const auto nodes = std::span(w.nodes).subspan(t * num_tags_, num_tags_);
     for (std::size_t later = 0; later < std::min(T - t, size); ++later) {  // wrong tags behind t
-      std::ranges::copy(nodes, best.begin());
+      const std::size_t count = contexts.count(t);
+      for (std::size_t s = 0; s < count; ++s) best[s] = nodes[contexts.tag(t, s)];
       if (t + 1 < T) {
-        add_best_next(w.transitions_to.data(), suffixes_at_loss(t + 1, later).data(), K, padded(K),
-                      1.0, best.data());
+        contexts.add_best(t, suffixes_at_loss(t + 1, later).data(), 1.0, best.data(),
+                          w.rest_of_tag);
       }
-      const std::uint32_t right = truth_[t];
-      suffixes_at_loss(t, later)[right] = best[right];
-      if (later + 1 == size) break;
-      const std::span<double> wrong = suffixes_at_loss(t, later + 1);
-      for (std::size_t a = 0; a < K; ++a) {
-        if (a != right) wrong[a] = best[a];
+      const bool has_more = later + 1 < size;
+      for (std::size_t s = 0; s < count; ++s) {
+        if (contexts.tag(t, s) == truth_[t]) {
+          suffixes_at_loss(t, later)[s] = best[s];
+        } else if (has_more) {
+          suffixes_at_loss(t, later + 1)[s] = best[s];
+        }
       }
     }
   }
@@ -398,26 +389,28 @@ std::span<const double> ChainOracle::loss_front(std::uint32_t most) const {
 }
 
 Candidate<TagSequence> ChainOracle::at_loss(std::uint32_t g) const {
-  const auto first = suffixes_at_loss(0, g);
+  const Contexts contexts(workspace_, num_tags_);
+  const auto first = suffixes_at_loss(0, g).first(num_tags_);
   TagSequence y(length_);
-  y[0] = static_cast<std::uint32_t>(std::ranges::max_element(first) - first.begin());
+  std::size_t context = y[0] =
+      static_cast<std::uint32_t>(std::ranges::max_element(first) - first.begin());
   for (std::size_t t = 1; t < length_; ++t) {
     if (y[t - 1] != truth_[t - 1]) --g;
-    double ignored;
-    y[t] = best_next(&workspace_.transitions[y[t - 1] * num_tags_], suffixes_at_loss(t, g).data(),
-                     num_tags_, 1.0, ignored);
+    y[t] = contexts.best_next(t - 1, context, suffixes_at_loss(t, g).data(), 1.0).second;
+    context = contexts.next(t - 1, context, y[t]);
   }
   return evaluate(y);
 }
 
-void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
-                 std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace) {
-  const std::size_t K = num_tags;
+void score_chain(const CsrView& X, std::size_t begin, std::size_t end, const ChainShape& shape,
+                 ScaledWeights w, ChainWorkspace& workspace) {
+  const std::size_t K = shape.num_tags;
   workspace.emissions.assign((end - begin) * K, 0.0);
   for (std::size_t t = begin; t < end; ++t) {
     const SparseRow x = X.row(t);
     const auto known = static_cast<std::size_t>(
-        std::lower_bound(x.columns.begin(), x.columns.end(), num_features) - x.columns.begin());
+        std::lower_bound(x.columns.begin(), x.columns.end(), shape.num_features) -
+        x.columns.begin());
     add_rows(x.columns.data(), x.values.data(), known, w.values.data(), K, w.scale,
              &workspace.emissions[(t - begin) * K]);
   }
@@ -427,10 +420,10 @@ void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size
       out[k] = w.scale * static_cast<double>(w.values[offset + k]);
     }
   };
-  const std::size_t offset = num_features * K;
-  copy_scaled(offset, K * K, workspace.transitions);
-  copy_scaled(offset + K * K, K, workspace.start);
-  copy_scaled(offset + K * K + K, K, workspace.end);
+  copy_scaled(shape.transitions(), K * K, workspace.transitions);
+  copy_scaled(shape.start(), K, workspace.start);
+  copy_scaled(shape.end(), K, workspace.end);
+  copy_scaled(shape.triples(), shape.num_triples(), workspace.triples);
   transpose_transitions(K, workspace);
 }
 
@@ -449,17 +442,16 @@ double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainO
 }
 
 TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
-                         std::size_t num_features, std::uint32_t num_tags, ScaledWeights w,
-                         ChainWorkspace& workspace, const ChainOffset& offset) {
-  score_chain(X, begin, end, num_features, num_tags, w, workspace);
+                         const ChainShape& shape, ScaledWeights w, ChainWorkspace& workspace,
+                         const ChainOffset& offset) {
+  score_chain(X, begin, end, shape, w, workspace);
   TagSequence tags;
-  best_tags(workspace, num_tags, offset, tags);
+  best_tags(workspace, shape.num_tags, offset, tags);
   return tags;
 }
 
 ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& workspace) const {
-  score_chain(data_.X, data_.pointers[i], data_.pointers[i + 1], data_.X.num_columns(),
-              data_.num_tags, w, workspace);
+  score_chain(data_.X, data_.pointers[i], data_.pointers[i + 1], shape_, w, workspace);
   return {workspace, data_.num_tags, data_.tags_of(i), criteria_, data_.outside_tag};
 }
 
@@ -467,12 +459,11 @@ ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& w
 template <class Add>
 void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add& add) const {
   const std::uint64_t K = data_.num_tags;
-  const std::uint64_t offset = data_.X.num_columns() * K;
   const auto truth = data_.tags_of(i);
-  const auto move = [&](std::uint64_t from, std::uint32_t now, std::uint32_t before) {
+  const auto move = [&](std::uint64_t now, std::uint64_t before) {
     if (now == before) return;
-    add(from + now, 1.0F);
-    add(from + before, -1.0F);
+    add(now, 1.0F);
+    add(before, -1.0F);
   };
   for (std::size_t t = 0; t < y.size(); ++t) {
     if (y[t] != truth[t]) {
@@ -482,13 +473,17 @@ void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add&
         add(x.columns[j] * K + truth[t], -x.values[j]);
       }
     }
-    if (t > 0 && (y[t] != truth[t] || y[t - 1] != truth[t - 1])) {
-      add(offset + y[t - 1] * K + y[t], 1.0F);
-      add(offset + truth[t - 1] * K + truth[t], -1.0F);
-    }
+    const auto pair = [&](const auto& tags) {
+      return shape_.transitions() + tags[t - 1] * K + tags[t];
+    };
+    const auto triple = [&](const auto& tags) {
+      return shape_.triples() + (tags[t - 2] * K + tags[t - 1]) * K + tags[t];
+    };
+    if (t > 0) move(pair(y), pair(truth));
+    if (t > 1 && shape_.order == 2) move(triple(y), triple(truth));
   }
-  move(offset + K * K, y.front(), truth.front());
-  move(offset + K * K + K, y.back(), truth.back());
+  move(shape_.start() + y.front(), shape_.start() + truth.front());
+  move(shape_.end() + y.back(), shape_.end() + truth.back());
 }
 
 void ChainModel::difference(std::size_t i, const TagSequence& y, SparseVector& difference) const {

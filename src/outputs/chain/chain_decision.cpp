@@ -30,6 +30,7 @@ class ChainSearch final : public OffsetSearch {
  public:
   struct Shared {
     SequenceData data;
+    ChainShape shape;
     std::vector<float> weights;
     std::uint32_t outside_tag;
     TagConstraints constraints;
@@ -38,8 +39,8 @@ class ChainSearch final : public OffsetSearch {
 
   void start(std::size_t held_out) override {
     const SequenceData& data = shared_->data;
-    score_chain(data.X, data.pointers[held_out], data.pointers[held_out + 1], data.X.num_columns(),
-                data.num_tags, {shared_->weights, 1.0}, workspace_);
+    score_chain(data.X, data.pointers[held_out], data.pointers[held_out + 1], shared_->shape,
+                {shared_->weights, 1.0}, workspace_);
     emissions_ = workspace_.emissions;
   }
   OffsetAnswer best(double offset) override {
@@ -114,8 +115,10 @@ ChainDecision chain_decision(const ChainSvmOptions& options, const SequenceData&
   }
   const auto fit = [&](const Split& split, RunControl& share) -> MakeSearch {
     StructuredWeights trained = fit_chain(data.select(split.training), options, executor, share);
+    const ChainShape shape{data.X.num_columns(), data.num_tags,
+                           static_cast<std::uint32_t>(options.order)};
     const auto shared = std::make_shared<const ChainSearch::Shared>(ChainSearch::Shared{
-        data.select(split.validation), std::move(trained.weights), outside, constraints});
+        data.select(split.validation), shape, std::move(trained.weights), outside, constraints});
     return [shared] { return std::make_unique<ChainSearch>(shared); };
   };
   return {OffsetDecision{tuned_offset(decision_options(options), {strata, sizes},

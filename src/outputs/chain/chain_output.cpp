@@ -30,20 +30,23 @@ std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::stri
 
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
                   const TrainingSet& data, Executor& executor, RunControl& control) {
-  FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
+  FeatureTable features =
+      FeatureTable::collect(corpus, options.min_feature_count, options.word_pairs);
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
   const ChainDecision decision = chain_decision(options, sequences, corpus.tags, executor, control);
   const auto* earlier = start_predictor<ChainPredictor>(options);
-  const std::vector<float> start =
-      earlier != nullptr ? earlier->weights_for(features, corpus.tags) : std::vector<float>();
+  const auto order = static_cast<std::uint32_t>(options.order);
+  const std::vector<float> start = earlier != nullptr
+                                       ? earlier->weights_for(features, corpus.tags, order)
+                                       : std::vector<float>();
   StructuredWeights fit =
       fit_chain(sequences, options, executor, control, start, data.continuation.checkpoint);
   TrainResult result;
   result.report = to_report(fit.fit, warnings_of(corpus, data.source));
   result.predictor = std::make_unique<ChainPredictor>(
-      std::move(features), corpus.tags, corpus.num_columns, std::move(fit.weights), decision.rule,
-      decision.outside_tag, decision.constraints, options.comments);
+      std::move(features), corpus.tags, corpus.num_columns, order, std::move(fit.weights),
+      decision.rule, decision.outside_tag, decision.constraints, options.comments);
   return result;
 }
 
@@ -61,18 +64,24 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
   for (std::size_t i = 0; i < corpus.size(); ++i) {
     tokens += static_cast<double>(corpus.num_tokens(i));
   }
-  const auto tags = static_cast<double>(corpus.tags.size());
   // Features of a token, see token_features().
-  const double templates = 24 + 3 * static_cast<double>(corpus.num_columns);
+  const double templates =
+      24 + (options.word_pairs ? 2 : 0) + 3 * static_cast<double>(corpus.num_columns);
   // Each distinct token gives a feature at five positions, and each text of another column at
   // three. Affixes and shapes of tokens give some more, which few other tokens share.
   double texts = 3000 + 7 * num_texts(corpus, 0);
   for (std::size_t c = 1; c < corpus.num_columns; ++c) texts += 3 * num_texts(corpus, c);
-  const double features = std::min(templates * tokens, texts);
+  // Of two pairs of words for each token, an eighth are kept.
+  const double pairs = options.word_pairs ? tokens / 4 : 0.0;
+  const double features = std::min(templates * tokens, texts + pairs);
+  const ChainShape shape{static_cast<std::size_t>(features),
+                         static_cast<std::uint32_t>(corpus.tags.size()),
+                         static_cast<std::uint32_t>(options.order)};
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
   memory.add("features of tokens", 1.5 * 8 * templates * tokens);
-  memory.add("weights", solver_bytes(features * tags + tags * tags, options.solver));
+  memory.add("weights", solver_bytes(static_cast<double>(shape.num_weights()), options.solver));
+  memory.add("scores of three tags", 16 * static_cast<double>(shape.num_triples()));
   // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
   if (!uses_sgd(options.training())) memory.add("dual variables", 24 * templates * tokens);
   return chain_decision_memory(options, corpus, 8 * templates * tokens, std::move(memory));

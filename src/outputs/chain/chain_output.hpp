@@ -11,14 +11,22 @@
 namespace margrove {
 
 struct ChainSvmOptions : StructuredOptions {
+  int order = 1;
   int min_feature_count = 1;
+  bool word_pairs = true;
   TagScheme constraints = TagScheme::automatic;
   ColumnComments comments = ColumnComments::automatic;
 
   static auto own_fields() {
     return std::tuple{
+        field("order", &ChainSvmOptions::order, between(1, 2),
+              "1: two tags in a row have a score; 2: and three tags in a row, in about K times the "
+              "time of a search for K tags"),
         field("min_feature_count", &ChainSvmOptions::min_feature_count, at_least(1),
               "features that occur less often are left out"),
+        field("word_pairs", &ChainSvmOptions::word_pairs,
+              "whether a word together with the word before it, and with the word behind it, is a "
+              "feature if it occurs twice"),
         field("constraints", &ChainSvmOptions::constraints,
               "which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: "
               "a span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the "
@@ -36,7 +44,7 @@ struct ChainSvmOptions : StructuredOptions {
 /// surrogate affine in the margin, cutting planes a convex one), and what check_sequences() throws.
 /// start: weights of the same features and tags to start from, or none. checkpoint: where bcfw and
 /// sgd leave their state and find that of an earlier run, or null.
-StructuredWeights fit_chain(const SequenceData& data, const StructuredOptions& options,
+StructuredWeights fit_chain(const SequenceData& data, const ChainSvmOptions& options,
                             Executor& executor, RunControl& control,
                             std::span<const float> start = {}, Checkpoint* checkpoint = nullptr);
 

@@ -8,12 +8,13 @@
 namespace margrove {
 
 ChainPredictor::ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                               std::vector<float> weights, Decision decision,
+                               std::uint32_t order, std::vector<float> weights, Decision decision,
                                std::uint32_t outside_tag, TagConstraints constraints,
                                ColumnComments comments)
     : features_(std::move(features)),
       tags_(std::move(tags)),
       num_columns_(num_columns),
+      shape_{features_.size(), static_cast<std::uint32_t>(tags_.size()), order},
       weights_(std::move(weights)),
       decision_(std::move(decision)),
       outside_tag_(outside_tag),
@@ -24,6 +25,7 @@ void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.features", features_.names());
   out.put_strings("chain.tags", tags_.names());
   out.put_number("chain.columns", static_cast<double>(num_columns_));
+  if (shape_.order > 1) out.put_number("chain.order", shape_.order);
   out.put_view<float>("chain.weights", weights_);
   save_offset(decision_, "chain", out);
   if (decision_.offset() != 0.0) out.put_text("chain.outside_tag", concat(outside_tag_));
@@ -51,6 +53,13 @@ TagConstraints constraints_in(const TensorMap& tensors, const LabelCodec& tags) 
   return {};
 }
 
+std::uint32_t order_in(const TensorMap& tensors) {
+  if (!tensors.has_text("chain.order")) return 1;
+  const std::uint64_t order = tensors.whole_number("chain.order", 2);
+  tensors.check(order == 2, "chain.order is ", order, ", but must be 2, or absent");
+  return 2;
+}
+
 }  // namespace
 
 std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
@@ -59,26 +68,25 @@ std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
   LabelCodec tags = codec_of(tensors, "chain.tags", num_labels);
   tensors.check(num_labels > 0, "chain.tags is empty, but must have one tag");
   const auto columns = tensors.whole_number("chain.columns");
-  auto weights = finite_weights(tensors, "chain.weights",
-                                ChainModel::num_weights(features.size(), num_labels));
+  const ChainShape shape{features.size(), num_labels, order_in(tensors)};
+  auto weights = finite_weights(tensors, "chain.weights", shape.num_weights());
   Decision decision = load_offset(tensors, "chain", num_labels);
   const std::uint64_t outside_tag =
       decision.offset() != 0.0 ? tensors.whole_number("chain.outside_tag", num_labels - 1) : 0;
   TagConstraints constraints = constraints_in(tensors, tags);
   return std::make_unique<ChainPredictor>(
-      std::move(features), std::move(tags), columns, std::move(weights), std::move(decision),
-      static_cast<std::uint32_t>(outside_tag), std::move(constraints),
+      std::move(features), std::move(tags), columns, shape.order, std::move(weights),
+      std::move(decision), static_cast<std::uint32_t>(outside_tag), std::move(constraints),
       tensors.has_text("chain.comments") ? ColumnComments::hash : ColumnComments::none);
 }
 
-std::vector<float> ChainPredictor::weights_for(const FeatureTable& features,
-                                               const LabelCodec& tags) const {
+std::vector<float> ChainPredictor::weights_for(const FeatureTable& features, const LabelCodec& tags,
+                                               std::uint32_t order) const {
+  const ChainShape shape{features.size(), static_cast<std::uint32_t>(tags.size()), order};
   const std::size_t size = tags.size(), own_size = tags_.size();
-  std::vector<float> weights(ChainModel::num_weights(features.size(), size));
+  std::vector<float> weights(shape.num_weights());
   std::vector<std::optional<LabelId>> own_tags;
   for (const std::string& name : tags.names()) own_tags.push_back(tags_.find(name));
-  const std::size_t transitions = features.size() * size,
-                    own_transitions = features_.size() * own_size;
   // Copies the weights of all tags that stand from `own` on.
   const auto copy = [&](std::size_t own, std::size_t to) {
     for (std::size_t k = 0; k < size; ++k) {
@@ -88,11 +96,20 @@ std::vector<float> ChainPredictor::weights_for(const FeatureTable& features,
   for (std::uint32_t f = 0; f < features.size(); ++f) {
     if (const auto own = features_.find(features.names()[f])) copy(*own * own_size, f * size);
   }
+  // Copies a matrix with a row for each tag.
+  const auto copy_rows = [&](std::size_t own, std::size_t to) {
+    for (std::size_t k = 0; k < size; ++k) {
+      if (own_tags[k]) copy(own + *own_tags[k] * own_size, to + k * size);
+    }
+  };
+  copy_rows(shape_.transitions(), shape.transitions());
+  copy(shape_.start(), shape.start());
+  copy(shape_.end(), shape.end());
+  if (shape.order == 1 || shape_.order == 1) return weights;
   for (std::size_t k = 0; k < size; ++k) {
-    if (own_tags[k]) copy(own_transitions + *own_tags[k] * own_size, transitions + k * size);
-  }
-  for (const std::size_t end : {0, 1}) {
-    copy(own_transitions + (own_size + end) * own_size, transitions + (size + end) * size);
+    if (!own_tags[k]) continue;
+    copy_rows(shape_.triples() + *own_tags[k] * own_size * own_size,
+              shape.triples() + k * size * size);
   }
   return weights;
 }
@@ -100,6 +117,7 @@ std::vector<float> ChainPredictor::weights_for(const FeatureTable& features,
 std::vector<Fact> ChainPredictor::facts() const {
   std::vector<Fact> facts{{"features", concat(features_.size())},
                           {"tags", concat(tags_.size())},
+                          {"order", concat(shape_.order)},
                           weight_fact(weights_)};
   for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
   if (decision_.offset() != 0.0) facts.push_back({"tag without offset", tags_.name(outside_tag_)});
@@ -139,16 +157,15 @@ ColumnCorpus ChainPredictor::read(const ExampleSource& source, Tags tags,
 std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Executor& executor,
                                                 RunControl& control) const {
   SequenceData data = features_.encode(corpus, 0);
-  const auto num_tags = static_cast<std::uint32_t>(tags_.size());
   std::vector<TagSequence> tags(data.size());
   std::vector<ChainWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
   watch(workspaces, control);
   try {
     executor.for_each(data.size(), [&](std::size_t i, int worker) {
       end_if_out_of_time(&control);
-      tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
-                             num_tags, {weights_, 1.0}, workspaces[worker],
-                             {decision_.offset(), outside_tag_, &constraints_});
+      tags[i] =
+          decode_chain(data.X, data.pointers[i], data.pointers[i + 1], shape_, {weights_, 1.0},
+                       workspaces[worker], {decision_.offset(), outside_tag_, &constraints_});
     });
   } catch (const OutOfTime&) {
     return tags;  // the rest are empty
@@ -205,8 +222,10 @@ std::span<const AnswerColumn> ChainPredictor::answer_columns() const {
 std::size_t ChainPredictor::bytes_of_sentence(std::size_t num_tokens) const {
   // Names and numbers of the features of a token (token_features()), and what Viterbi's algorithm
   // keeps for each tag of it.
-  const std::size_t features = 24 + 3 * num_columns_, num_tags = tags_.size();
-  return num_tokens * (24 * features + 24 * num_tags + 200) + 24 * num_tags * num_tags;
+  const std::size_t features = 26 + 3 * num_columns_, num_tags = tags_.size();
+  const std::size_t contexts = shape_.order > 1 ? num_tags * num_tags : num_tags;
+  return num_tokens * (24 * features + 16 * num_tags + 8 * contexts + 200) +
+         24 * num_tags * contexts;
 }
 
 std::vector<NamedValue> ChainPredictor::evaluate_file(const ExampleSource& source,

@@ -20,10 +20,15 @@ class ChainPredictor final : public SentencePredictor {
   /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`; both under
   /// the constraints. Files have comments if those of the training had (ColumnComments::hash).
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                 std::vector<float> weights, Decision decision = {}, std::uint32_t outside_tag = 0,
-                 TagConstraints constraints = {}, ColumnComments comments = ColumnComments::none);
+                 std::uint32_t order, std::vector<float> weights, Decision decision = {},
+                 std::uint32_t outside_tag = 0, TagConstraints constraints = {},
+                 ColumnComments comments = ColumnComments::none);
 
   std::string_view kind() const override { return "chain"; }
+  /// Earlier programs have no pairs of words and no second order.
+  std::uint64_t format_version() const override {
+    return features_.has_word_pairs() || shape_.order > 1 ? 13 : 1;
+  }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
@@ -37,9 +42,10 @@ class ChainPredictor final : public SentencePredictor {
                                         RunControl& control) const override;
   std::span<const AnswerColumn> answer_columns() const override;
   std::size_t bytes_of_sentence(std::size_t num_tokens) const override;
-  /// The weights of these features and tags, found by their names; 0 for those that the model does
-  /// not know.
-  std::vector<float> weights_for(const FeatureTable& features, const LabelCodec& tags) const;
+  /// The weights of a chain with these features and tags, found by their names; 0 for those that
+  /// the model does not know.
+  std::vector<float> weights_for(const FeatureTable& features, const LabelCodec& tags,
+                                 std::uint32_t order) const;
 
  private:
   /// Whether a source has tags as the last column. skipped: files to predict may have them.
@@ -58,6 +64,7 @@ class ChainPredictor final : public SentencePredictor {
   FeatureTable features_;
   LabelCodec tags_;
   std::size_t num_columns_;
+  ChainShape shape_;
   std::vector<float> weights_;
   Decision decision_;
   std::uint32_t outside_tag_;

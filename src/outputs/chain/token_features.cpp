@@ -30,6 +30,13 @@ std::string shape(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view kPairBefore = "w-1w", kPairBehind = "ww+1";
+
+bool is_word_pair(std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find('='));
+  return kind == kPairBefore || kind == kPairBehind;
+}
+
 struct TextOf {
   const std::vector<std::string>& names;
   std::string_view operator()(std::uint32_t id) const { return names[id]; }
@@ -38,7 +45,7 @@ struct TextOf {
 }  // namespace
 
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    const VisitFeature& visit) {
+                    bool word_pairs, const VisitFeature& visit) {
   const std::size_t length = corpus.num_tokens(sentence);
   const std::string& word = corpus.cell(sentence, token, 0);
   std::string name;
@@ -75,6 +82,12 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     add(std::string("w") + sign, lower_ascii(other));
     add(std::string("s") + sign, shape(other));
   }
+  const auto pair = [&](std::size_t first) {
+    return concat(lower_ascii(corpus.cell(sentence, first, 0)), " ",
+                  lower_ascii(corpus.cell(sentence, first + 1, 0)));
+  };
+  if (word_pairs && token > 0) add(kPairBefore, pair(token - 1));
+  if (word_pairs && token + 1 < length) add(kPairBehind, pair(token));
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {
     const std::string& cell = corpus.cell(sentence, token, column);
     if (const auto numeric = numeric_cell(cell)) {
@@ -90,11 +103,12 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
   }
 }
 
-FeatureTable::FeatureTable(std::vector<std::string> names) : names_(std::move(names)) {
+FeatureTable::FeatureTable(std::vector<std::string> names)
+    : names_(std::move(names)), has_word_pairs_(std::ranges::any_of(names_, is_word_pair)) {
   for (std::uint32_t id = 0; id < size(); ++id) add_number(slots_, id, id + 1, TextOf{names_});
 }
 
-FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count) {
+FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bool word_pairs) {
   FeatureTable table;
   std::vector<int> counts;
   const VisitFeature count = [&](std::string_view name, float) {
@@ -103,10 +117,14 @@ FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count) {
     ++counts[id];
   };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
-    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) token_features(corpus, i, t, count);
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+      token_features(corpus, i, t, word_pairs, count);
+    }
   }
   std::size_t id = 0;
-  std::erase_if(table.names_, [&](const std::string&) { return counts[id++] < min_count; });
+  std::erase_if(table.names_, [&](const std::string& name) {
+    return counts[id++] < (is_word_pair(name) ? std::max(2, min_count) : min_count);
+  });
   return FeatureTable(std::move(table.names_));
 }
 
@@ -137,7 +155,7 @@ SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outs
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       entries.clear();
-      token_features(corpus, i, t, enter);
+      token_features(corpus, i, t, has_word_pairs_, enter);
       std::sort(entries.begin(), entries.end());
       columns.clear();
       values.clear();

@@ -18,20 +18,22 @@ using VisitFeature = std::function<void(std::string_view name, float value)>;
 
 /// Calls visit() for each feature of one token: its lower-cased form, shape, prefixes
 /// and suffixes of up to four characters, and whether it has capitals, digits or a hyphen; form and
-/// shape of the neighbours up to a distance of two. Each further column adds its text as a feature
-/// of the token and of its direct neighbours; a cell name:number adds one feature of this value to
-/// the token alone. O(bytes of the cells).
+/// shape of the neighbours up to a distance of two; with word_pairs its form with that of each
+/// direct neighbour. Each further column adds its text as a feature of the token and of its direct
+/// neighbours; a cell name:number adds one feature of this value to the token alone. O(bytes of the
+/// cells).
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    const VisitFeature& visit);
+                    bool word_pairs, const VisitFeature& visit);
 
 /// Features by name, numbered in order of first appearance.
 class FeatureTable {
  public:
   FeatureTable() = default;
   explicit FeatureTable(std::vector<std::string> names);
-  /// The features seen at least min_count times.
-  static FeatureTable collect(const ColumnCorpus& corpus, int min_count);
+  /// The features seen at least min_count times; pairs of words, at least twice.
+  static FeatureTable collect(const ColumnCorpus& corpus, int min_count, bool word_pairs);
 
+  bool has_word_pairs() const { return has_word_pairs_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
   std::optional<std::uint32_t> find(std::string_view name) const;
@@ -44,6 +46,7 @@ class FeatureTable {
 
   std::vector<std::string> names_;
   std::vector<std::uint32_t> slots_;  // see text_slots.hpp: a token may have a million features
+  bool has_word_pairs_ = false;
 };
 
 }  // namespace margrove

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <set>
 
@@ -57,7 +58,10 @@ SequenceData random_sequences(Random& random, std::uint32_t num_tags) {
   return data;
 }
 
-TEST(Chain, equals_enumeration_for_every_lambda) {
+class Chain : public ::testing::TestWithParam<std::uint32_t> {};  // the order
+INSTANTIATE_TEST_SUITE_P(Orders, Chain, ::testing::Values(1U, 2U));
+
+TEST_P(Chain, equals_enumeration_for_every_lambda) {
   Random random(1);
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
@@ -65,7 +69,7 @@ TEST(Chain, equals_enumeration_for_every_lambda) {
     const SequenceData data = random_sequences(random, K);
     check_sequences(data);
     for (const Criteria criteria : {Criteria::hamming, Criteria::micro_f1}) {
-      const ChainModel model(data, criteria);
+      const ChainModel model(data, criteria, GetParam());
       auto w = random_weights(random, model.num_weights(), round % 3 == 0 ? 0.0 : 1.0);
       ChainWorkspace workspace;
       for (std::size_t i = 0; i < data.size(); ++i) {
@@ -90,14 +94,14 @@ TEST(Chain, equals_enumeration_for_every_lambda) {
   }
 }
 
-TEST(Chain, equal_scores_go_to_the_lowest_tags) {
+TEST_P(Chain, equal_scores_go_to_the_lowest_tags) {
   SequenceData data;
   data.num_tags = 3;
   data.pointers = {0, 4};
   data.tags = {2, 2, 2, 2};
   data.X = CsrMatrix(1);
   for (int t = 0; t < 4; ++t) data.X.append_row({}, {});
-  const ChainModel model(data, Criteria::hamming);
+  const ChainModel model(data, Criteria::hamming, GetParam());
   const std::vector<float> w(model.num_weights(), 0.0F);
   ChainWorkspace workspace;
   const auto oracle = model.oracle(0, {w}, workspace);
@@ -106,7 +110,7 @@ TEST(Chain, equal_scores_go_to_the_lowest_tags) {
   EXPECT_EQ(oracle.decode(), (TagSequence{0, 0, 0, 0}));
 }
 
-TEST(Chain, adding_a_difference_is_adding_what_is_written_down) {
+TEST_P(Chain, adding_a_difference_is_adding_what_is_written_down) {
   Random random(4);
   for (const std::uint32_t K : {2U, 9U, 17U}) {
     SequenceData data;
@@ -114,7 +118,7 @@ TEST(Chain, adding_a_difference_is_adding_what_is_written_down) {
     data.X = random_rows(random, 12, 6);
     data.pointers = {0, 5, 12};
     for (int t = 0; t < 12; ++t) data.tags.push_back(static_cast<std::uint32_t>(random.below(K)));
-    const ChainModel model(data, Criteria::hamming);
+    const ChainModel model(data, Criteria::hamming, GetParam());
     for (std::size_t i = 0; i < 2; ++i) {
       TagSequence y = model.truth(i);
       for (auto& tag : y) tag = random.below(2) ? static_cast<std::uint32_t>(random.below(K)) : tag;
@@ -131,7 +135,7 @@ TEST(Chain, adding_a_difference_is_adding_what_is_written_down) {
 }
 
 // Numbers of tags around the width of a vector; both ways of counting transitions.
-TEST(Chain, viterbi_with_many_tags_is_the_best_of_its_own_k_best) {
+TEST_P(Chain, viterbi_with_many_tags_is_the_best_of_its_own_k_best) {
   Random random(5);
   for (const std::uint32_t K : {1U, 7U, 8U, 9U, 17U, 26U}) {
     SequenceData data;
@@ -139,7 +143,7 @@ TEST(Chain, viterbi_with_many_tags_is_the_best_of_its_own_k_best) {
     data.X = random_rows(random, 6, 4);
     data.pointers = {0, 6};
     for (int t = 0; t < 6; ++t) data.tags.push_back(static_cast<std::uint32_t>(random.below(K)));
-    const ChainModel model(data, Criteria::hamming);
+    const ChainModel model(data, Criteria::hamming, GetParam());
     const auto w = random_weights(random, model.num_weights());
     ChainWorkspace workspace;
     const auto oracle = model.oracle(0, {w}, workspace);
@@ -157,7 +161,7 @@ TEST(Chain, viterbi_with_many_tags_is_the_best_of_its_own_k_best) {
   }
 }
 
-TEST(Chain, unknown_features_are_skipped_when_decoding) {
+TEST_P(Chain, unknown_features_are_skipped_when_decoding) {
   Random random(2);
   const CsrMatrix X = random_rows(random, 3, 9);
   const CsrMatrix known = [&] {
@@ -170,13 +174,35 @@ TEST(Chain, unknown_features_are_skipped_when_decoding) {
     }
     return rows;
   }();
-  const auto w = random_weights(random, ChainModel::num_weights(4, 3));
+  const ChainShape shape{4, 3, GetParam()};
+  const auto w = random_weights(random, shape.num_weights());
   ChainWorkspace workspace;
-  EXPECT_EQ(decode_chain(X, 0, 3, 4, 3, {w}, workspace),
-            decode_chain(known, 0, 3, 4, 3, {w}, workspace));
+  EXPECT_EQ(decode_chain(X, 0, 3, shape, {w}, workspace),
+            decode_chain(known, 0, 3, shape, {w}, workspace));
 }
 
-TEST(Chain, broken_sequences_throw) {
+// Two tags that follow each other in threes, which no sum of pairs can tell: a a b b a a b b.
+TEST(SecondOrder, tells_what_two_tags_do_not) {
+  SequenceData data;
+  data.num_tags = 2;
+  data.pointers = {0, 8};
+  data.tags = {0, 0, 1, 1, 0, 0, 1, 1};
+  data.X = CsrMatrix(1);
+  for (int t = 0; t < 8; ++t) data.X.append_row({}, {});
+  const ChainShape shape{1, 2, 2};
+  std::vector<float> w(shape.num_weights(), 0.0F);
+  for (const auto& [a, b, c] : {std::array{0, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}}) {
+    w[shape.triples() + static_cast<std::size_t>((a * 2 + b) * 2 + c)] = 1.0F;
+  }
+  w[shape.start()] = 0.5F;
+  w[shape.transitions()] = 0.25F;  // a a
+  ChainWorkspace workspace;
+  EXPECT_EQ(decode_chain(data.X, 0, 8, shape, {w}, workspace), data.tags);
+  const ChainModel model(data, Criteria::hamming, 2);
+  EXPECT_DOUBLE_EQ(model.oracle(0, {w}, workspace).score(data.tags), 6 + 0.5 + 2 * 0.25);
+}
+
+TEST(Sequences, broken_sequences_throw) {
   Random random(3);
   SequenceData data = random_sequences(random, 3);
   data.tags[1] = 7;

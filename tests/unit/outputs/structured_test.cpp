@@ -134,7 +134,7 @@ TEST(Structured, angular_search_reaches_the_optimum_of_slack_rescaling_on_handwr
   const auto path = testing::data_file("ocr-letters/letters.tsv");
   if (!path) GTEST_SKIP() << "skipped: no data";
   const SequenceData data = first_letters(*path, 20);
-  StructuredOptions options;
+  ChainSvmOptions options;
   options.surrogate = SlackRescaling{};
   options.solver = StructuredSolver::bcfw;
   options.tolerance = 1e-3;
@@ -159,7 +159,7 @@ TEST(Structured, bcfw_reaches_a_gap_of_a_thousandth_on_handwritten_words) {
   if (!path) GTEST_SKIP() << "skipped: no data";
   const SequenceData data = first_letters(*path, 80);
   ASSERT_EQ(data.size(), 80U);
-  StructuredOptions options;
+  ChainSvmOptions options;
   options.solver = StructuredSolver::bcfw;
   options.C = 1.0;
   options.tolerance = 1e-3;

@@ -67,17 +67,18 @@ TEST(TagConstraints, decoding_finds_the_best_allowed_sequence_with_and_without_o
        {std::pair{TagScheme::bio, kBio}, {TagScheme::bioes, kBioes}}) {
     const TagConstraints constraints(scheme, names);
     const auto num_tags = static_cast<std::uint32_t>(names.size());
-    for (int round = 0; round < 30; ++round) {
+    for (int round = 0; round < 60; ++round) {
       SCOPED_TRACE(round);
+      const ChainShape shape{3, num_tags, round < 30 ? 1U : 2U};
       const std::size_t length = 1 + random.below(4);
       const SequenceData data = random_tokens(random, length, num_tags);
-      const auto w = testing::random_weights(random, ChainModel::num_weights(3, num_tags));
+      const auto w = testing::random_weights(random, shape.num_weights());
       const double amount = round % 2 ? 0.0 : random.normal();
       ChainWorkspace workspace;
-      const TagSequence found = decode_chain(data.X, 0, length, 3, num_tags, {w, 1.0}, workspace,
-                                             {amount, 0, &constraints});
+      const TagSequence found =
+          decode_chain(data.X, 0, length, shape, {w, 1.0}, workspace, {amount, 0, &constraints});
       EXPECT_TRUE(constraints.allows(found));
-      const ChainModel model(data, Criteria::hamming);
+      const ChainModel model(data, Criteria::hamming, shape.order);
       const ChainOracle oracle = model.oracle(0, {w, 1.0}, workspace);
       const auto value = [&](const TagSequence& tags) {
         const auto inside = std::ssize(tags) - std::ranges::count(tags, 0U);
