@@ -390,6 +390,10 @@ def token_features(words: Sequence[str], t: int) -> list[str]:
             found += [f"w{sign}={words[t + distance]}", f"s{sign}=x"]
         elif abs(distance) == 1:
             found.append(f"edge{sign}=")
+    if t > 0:
+        found.append(f"w-1w={words[t - 1]} {words[t]}")
+    if t + 1 < len(words):
+        found.append(f"ww+1={words[t]} {words[t + 1]}")
     return found
 
 
@@ -416,6 +420,9 @@ def chain(model: Model, data: Path, name: str) -> Objective:
                 phi[F * K + a * K + b] += 1
             phi[F * K + K * K + y[0]] += 1
             phi[F * K + K * K + K + y[-1]] += 1
+            if model.option("order") == "2":
+                for a, b, c in zip(y, y[1:], y[2:], strict=False):
+                    phi[F * K + K * K + 2 * K + (a * K + b) * K + c] += 1
             features.append(phi)
             wrong = [(a, b) for a, b in zip(y, own, strict=True) if a != b]
             # Of micro-F1, a tag for another one is a false and a missed one.

@@ -219,7 +219,8 @@ CASES = [  # method and options, training file
     *((f"shared-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "tree --task-loss hamming")),
     *((f"shared-svm --hierarchy {o} --decision argmax", "sets") for o in ("tree", "dag")),
     *((f"structured {o}", "tags") for o in (
-        "", BCFW, *SURROGATES, f"--surrogate micro-f1 {BCFW}", f"--C 10 {BCFW}")),
+        "", BCFW, *SURROGATES, f"--surrogate micro-f1 {BCFW}", f"--C 10 {BCFW}",
+        f"--order 2 {BCFW}", f"--order 2 --surrogate slack {BCFW}")),
     *((f"{FIELD} {o}", "sets") for o in ("", BCFW, *SURROGATES, f"--surrogate micro-f1 {BCFW}",
                                          f"--pair-scale 0.3 {BCFW}")),
     *((f"{SETS} --hierarchy {graph} {o}", "sets") for graph in ("tree", "dag")
