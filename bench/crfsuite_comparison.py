@@ -107,7 +107,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("train", "test")]
         for source, target in zip((args.train, args.test), files, strict=True):
-            command = [args.program, "features", str(source), "-"]
+            command = [args.program, "features", str(source), str(args.train)]
             target.write_text(subprocess.run(command, check=True, stdout=-1, text=True).stdout)
         best: dict[str, tuple[float, ...]] = {}
         for _ in range(args.repeats):

@@ -4,7 +4,7 @@
 //   bench_structured_tasks ocr letters.tsv TRAIN_FOLD|-TEST_FOLD [option=value ...]
 //   bench_structured_tasks tags TRAIN TEST [option=value ...]
 //   bench_structured_tasks parse TRAIN TEST [option=value ...]
-//   bench_structured_tasks features FILE -
+//   bench_structured_tasks features FILE TRAIN [option=value ...]
 //
 // TEST may be several files joined by commas. Options are those of `--method structured`. Prints
 // one line: CPU seconds, passes, oracle calls per visit, objective, gap, and the scores on each
@@ -202,12 +202,20 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+WordClusters clusters_of(const ColumnCorpus& corpus, const ChainSvmOptions& options) {
+  RunControl unlimited;
+  const int count = options.word_clusters.number.value_or(0);
+  if (count == 0) return {};
+  return WordClusters::learn(corpus, static_cast<std::uint32_t>(count), unlimited);
+}
+
 void tags(const std::string& train_path, const std::string& test_paths,
           const ChainSvmOptions& options) {
   const ColumnCorpus train_corpus = read_columns(train_path);
   const auto outside = train_corpus.tags.find("O").value_or(0);
   const FeatureTable table =
-      FeatureTable::collect(train_corpus, options.min_feature_count, options.word_pairs);
+      FeatureTable::collect(train_corpus, options.min_feature_count, options.word_pairs,
+                            clusters_of(train_corpus, options));
   const SequenceData train = table.encode(train_corpus, outside);
   Executor executor(1);
   const double start = cpu_seconds();
@@ -226,13 +234,16 @@ void tags(const std::string& train_path, const std::string& test_paths,
 }
 
 // Prints `tag TAB feature TAB feature ...` per token, and a blank line after each sentence.
-void features(const std::string& path) {
+// Clusters of words are those of the training file.
+void features(const std::string& path, const std::string& train_path,
+              const ChainSvmOptions& options) {
   const ColumnCorpus corpus = read_columns(path);
+  const WordClusters clusters = clusters_of(read_columns(train_path), options);
   const VisitFeature print = [](std::string_view name, float) { fmt::print("\t{}", name); };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
-      token_features(corpus, i, t, /*word_pairs=*/true, print);
+      token_features(corpus, i, t, {options.word_pairs, &clusters}, print);
       fmt::print("\n");
     }
     fmt::print("\n");
@@ -299,7 +310,7 @@ int main(int argc, char** argv) {
   try {
     const std::string task = argv[1];
     if (task == "features") {
-      features(argv[2]);
+      features(argv[2], argv[3], options_of<ChainSvmOptions>(argc, argv));
       return 0;
     }
     std::string line;

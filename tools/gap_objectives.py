@@ -381,8 +381,8 @@ def differences(
     return Example(weight, A, g, surrogate(name))
 
 
-def token_features(words: Sequence[str], t: int) -> list[str]:
-    """Names of a token's features; words are single lower-case letters."""
+def token_features(words: Sequence[str], t: int, clusters: dict[str, str]) -> list[str]:
+    """Names of a token's features; words are single lower-case letters, clusters their paths."""
     found = ["bias", f"w={words[t]}", f"form={words[t]}", "s=x"]
     for distance in (-2, -1, 1, 2):
         sign = f"{distance:+d}"
@@ -394,6 +394,10 @@ def token_features(words: Sequence[str], t: int) -> list[str]:
         found.append(f"w-1w={words[t - 1]} {words[t]}")
     if t + 1 < len(words):
         found.append(f"ww+1={words[t]} {words[t + 1]}")
+    for sign, at in (("-1", t - 1), ("", t), ("+1", t + 1)):
+        path = clusters.get(words[at]) if 0 <= at < len(words) else None
+        if path is not None:
+            found += [f"b{n}{sign}={path[:n]}" for n in (4, 6, 10)] + [f"b{sign}={path}"]
     return found
 
 
@@ -404,6 +408,10 @@ def chain(model: Model, data: Path, name: str) -> Objective:
     K, F = len(tags), len(ids)
     outside = tags.index("O") if "O" in tags else 0
     bias = float(model.option("bias"))
+    clusters = {}
+    if "chain.clusters.words.bytes" in model.tensors:
+        words_of_clusters = model.texts("chain.clusters.words")
+        clusters = dict(zip(words_of_clusters, model.texts("chain.clusters.paths"), strict=True))
     examples = []
     for sentence in data.read_text().strip().split("\n\n"):
         words, names = zip(*(line.split() for line in sentence.splitlines()), strict=True)
@@ -414,7 +422,7 @@ def chain(model: Model, data: Path, name: str) -> Objective:
         for y in every:
             phi = np.zeros(len(w))
             for t, tag in enumerate(y):
-                for feature in set(token_features(words, t)) & ids.keys():
+                for feature in set(token_features(words, t, clusters)) & ids.keys():
                     phi[ids[feature] * K + tag] += bias if feature == "bias" else 1
             for a, b in itertools.pairwise(y):
                 phi[F * K + a * K + b] += 1

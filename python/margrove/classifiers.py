@@ -2266,6 +2266,11 @@ class StructuredSVC(Structured):
     word_pairs : bool, default True
         chain: whether a word together with the word before it, and with the word behind it, is a
         feature if it occurs twice [true | false]
+    word_clusters : str, default "auto"
+        chain: number of hierarchical clusters (Brown et al.) into which the training words that
+        occur twice are divided by their neighbours; the clusters of a token and of its neighbours
+        are features; auto: 64 where tags stand for spans, otherwise 0; 0: none; with start those of
+        the earlier model, if it has some
     constraints : str, default "auto"
         chain: which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: a
         span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the training tags
@@ -2365,6 +2370,7 @@ class StructuredSVC(Structured):
         order: int = 1,
         min_feature_count: int = 1,
         word_pairs: bool = True,
+        word_clusters: str = "auto",
         constraints: str = "auto",
         comments: str = "auto",
         inference: str = "exact",
@@ -2410,6 +2416,7 @@ class StructuredSVC(Structured):
         self.order = order
         self.min_feature_count = min_feature_count
         self.word_pairs = word_pairs
+        self.word_clusters = word_clusters
         self.constraints = constraints
         self.comments = comments
         self.inference = inference

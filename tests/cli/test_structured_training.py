@@ -110,6 +110,32 @@ class Structured(CliTest):
         for model, version in (("with", 13), ("without", 1)):
             self.assertRegex(self.run_program("info", model)[0], rf"\nformat version +{version}\n")
 
+    def test_words_are_in_clusters_where_tags_stand_for_spans(self) -> None:
+        cities, names = ["rome", "oslo", "bonn", "york"], ["ann", "bob", "eve", "kim"]
+        places = [f"to O\n{city} B-LOC\n\n" for city in cities[:3]]
+        people = [f"{name} B-PER\nis O\n\n" for name in names]
+        others = [f"go O\nto O\n{city} B-LOC\nnow O\n\n" for city in cities]
+        self.write("tags", "".join(places + people + others) * 3)
+        for options, count in (([], 12), (["--word-clusters", "5"], 12),
+                               (["--word-clusters", "0"], 0)):  # fmt: skip
+            self.run_program(*TRAIN, *options, "tags", "model")
+            self.assertRegex(
+                self.run_program("info", "model")[0], rf"\nwords in clusters +{count}\n"
+            )
+        # Tags of words get none by default; a start brings its own along.
+        self.write("words", "a X\nb Y\n\n" * 9)
+        self.run_program(*TRAIN, "words", "model")
+        self.assertRegex(self.run_program("info", "model")[0], r"\nwords in clusters +0\n")
+        self.run_program(*TRAIN, "--word-clusters", "2", "words", "model")
+        self.write("more", "a X\nb Y\nc Z\nc Z\n\n" * 9)
+        again = [*TRAIN, "--word-clusters", "2", "--start", "model", "more", "again"]
+        self.run_program(*again)
+        self.assertRegex(self.run_program("info", "again")[0], r"\nwords in clusters +2\n")
+        self.assert_fails(
+            2, "option word-clusters is -1, but must be auto or >= 0",
+            *TRAIN, "--word-clusters=-1", "words", "model",
+        )  # fmt: skip
+
     def test_starts_that_do_not_fit_are_refused(self) -> None:
         self.write("tags", TAGS * 5)
         self.write("trees", TREE * 5)

@@ -6,9 +6,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/automatic_number.hpp"
+#include "base/out_of_time.hpp"
 #include "outputs/chain/chain_decision.hpp"
 #include "outputs/chain/chain_predictor.hpp"
 #include "outputs/chain/column_reader.hpp"
+#include "outputs/chain/sequence_metrics.hpp"
 #include "outputs/chain/token_features.hpp"
 
 namespace margrove {
@@ -28,14 +31,38 @@ std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::stri
                  may_be_trees ? "; for trees in CoNLL-U choose model dependency" : "")};
 }
 
+constexpr int kDefaultClusters = 64;
+
+std::uint32_t num_clusters(const ChainSvmOptions& options, const ColumnCorpus& corpus) {
+  const bool has_spans = corpus.tags.find("O").has_value() && are_span_tags(corpus.tags.names());
+  return static_cast<std::uint32_t>(
+      options.word_clusters.number.value_or(has_spans ? kDefaultClusters : 0));
+}
+
+WordClusters clusters_for(const ChainSvmOptions& options, const ChainPredictor* earlier,
+                          const ColumnCorpus& corpus, const std::string& source,
+                          RunControl& control) {
+  const std::uint32_t count = num_clusters(options, corpus);
+  if (count == 0) return {};
+  if (earlier != nullptr && !earlier->clusters().is_empty()) return earlier->clusters();
+  try {
+    return WordClusters::learn(corpus, count, control);
+  } catch (const OutOfTime&) {
+    const bool is_interrupted = control.stop_reason() == Stop::interrupted;
+    throw OutOfTimeLimit(concat(source, ": ", is_interrupted ? "an interruption" : "the time limit",
+                                " ended the clustering of words; nothing is trained"));
+  }
+}
+
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
                   const TrainingSet& data, Executor& executor, RunControl& control) {
+  const auto* earlier = start_predictor<ChainPredictor>(options);
   FeatureTable features =
-      FeatureTable::collect(corpus, options.min_feature_count, options.word_pairs);
+      FeatureTable::collect(corpus, options.min_feature_count, options.word_pairs,
+                            clusters_for(options, earlier, corpus, data.source, control));
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
   const ChainDecision decision = chain_decision(options, sequences, corpus.tags, executor, control);
-  const auto* earlier = start_predictor<ChainPredictor>(options);
   const auto order = static_cast<std::uint32_t>(options.order);
   const std::vector<float> start = earlier != nullptr
                                        ? earlier->weights_for(features, corpus.tags, order)
@@ -65,8 +92,9 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
     tokens += static_cast<double>(corpus.num_tokens(i));
   }
   // Features of a token, see token_features().
-  const double templates =
-      24 + (options.word_pairs ? 2 : 0) + 3 * static_cast<double>(corpus.num_columns);
+  const std::uint32_t clusters = num_clusters(options, corpus);
+  const double templates = 24 + (options.word_pairs ? 2 : 0) + (clusters > 0 ? 12 : 0) +
+                           3 * static_cast<double>(corpus.num_columns);
   // Each distinct token gives a feature at five positions, and each text of another column at
   // three. Affixes and shapes of tokens give some more, which few other tokens share.
   double texts = 3000 + 7 * num_texts(corpus, 0);
@@ -79,6 +107,10 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
                          static_cast<std::uint32_t>(options.order)};
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
+  if (clusters > 0) {
+    // Neighbours of words in both orders, and two tables of the clusters.
+    memory.add("clusters of words", 40 * tokens + 16.0 * clusters * clusters);
+  }
   memory.add("features of tokens", 1.5 * 8 * templates * tokens);
   memory.add("weights", solver_bytes(static_cast<double>(shape.num_weights()), options.solver));
   memory.add("scores of three tags", 16 * static_cast<double>(shape.num_triples()));
@@ -88,6 +120,11 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
 }
 
 }  // namespace
+
+ClusterCount ClusterCount::parse(std::string_view text) {
+  return {automatic_or_count("word_clusters", text, 0)};
+}
+std::string ClusterCount::to_text() const { return automatic_number_text(number); }
 
 OutputType chain_output() {
   const OutputType type{

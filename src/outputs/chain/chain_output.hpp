@@ -1,6 +1,10 @@
 #pragma once
 // Linear chains as a type of output: `--model chain`.
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
 #include "outputs/chain/chain.hpp"
@@ -10,10 +14,19 @@
 
 namespace margrove {
 
+/// The number of clusters of words. None stands for `auto`.
+struct ClusterCount {
+  std::optional<int> number;
+  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
+  static ClusterCount parse(std::string_view text);
+  std::string to_text() const;
+};
+
 struct ChainSvmOptions : StructuredOptions {
   int order = 1;
   int min_feature_count = 1;
   bool word_pairs = true;
+  ClusterCount word_clusters;
   TagScheme constraints = TagScheme::automatic;
   ColumnComments comments = ColumnComments::automatic;
 
@@ -27,6 +40,11 @@ struct ChainSvmOptions : StructuredOptions {
         field("word_pairs", &ChainSvmOptions::word_pairs,
               "whether a word together with the word before it, and with the word behind it, is a "
               "feature if it occurs twice"),
+        field("word_clusters", &ChainSvmOptions::word_clusters,
+              "number of hierarchical clusters (Brown et al.) into which the training words that "
+              "occur twice are divided by their neighbours; the clusters of a token and of its "
+              "neighbours are features; auto: 64 where tags stand for spans, otherwise 0; 0: none; "
+              "with start those of the earlier model, if it has some"),
         field("constraints", &ChainSvmOptions::constraints,
               "which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: "
               "a span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the "

@@ -26,6 +26,10 @@ void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.tags", tags_.names());
   out.put_number("chain.columns", static_cast<double>(num_columns_));
   if (shape_.order > 1) out.put_number("chain.order", shape_.order);
+  if (!clusters().is_empty()) {
+    out.put_strings("chain.clusters.words", clusters().words());
+    out.put_strings("chain.clusters.paths", clusters().paths());
+  }
   out.put_view<float>("chain.weights", weights_);
   save_offset(decision_, "chain", out);
   if (decision_.offset() != 0.0) out.put_text("chain.outside_tag", concat(outside_tag_));
@@ -53,6 +57,15 @@ TagConstraints constraints_in(const TensorMap& tensors, const LabelCodec& tags) 
   return {};
 }
 
+WordClusters clusters_in(const TensorMap& tensors) {
+  if (!tensors.has("chain.clusters.words.bytes")) return {};
+  std::vector<std::string> words = tensors.get_strings("chain.clusters.words");
+  std::vector<std::string> paths = tensors.get_strings("chain.clusters.paths");
+  tensors.check(words.size() == paths.size(), "chain.clusters.words holds ", words.size(),
+                " words, but chain.clusters.paths ", paths.size(), " paths");
+  return {std::move(words), std::move(paths)};
+}
+
 std::uint32_t order_in(const TensorMap& tensors) {
   if (!tensors.has_text("chain.order")) return 1;
   const std::uint64_t order = tensors.whole_number("chain.order", 2);
@@ -64,7 +77,7 @@ std::uint32_t order_in(const TensorMap& tensors) {
 
 std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
                                                 std::uint32_t num_labels) {
-  FeatureTable features(tensors.get_strings("chain.features"));
+  FeatureTable features(tensors.get_strings("chain.features"), clusters_in(tensors));
   LabelCodec tags = codec_of(tensors, "chain.tags", num_labels);
   tensors.check(num_labels > 0, "chain.tags is empty, but must have one tag");
   const auto columns = tensors.whole_number("chain.columns");
@@ -118,6 +131,7 @@ std::vector<Fact> ChainPredictor::facts() const {
   std::vector<Fact> facts{{"features", concat(features_.size())},
                           {"tags", concat(tags_.size())},
                           {"order", concat(shape_.order)},
+                          {"words in clusters", concat(clusters().words().size())},
                           weight_fact(weights_)};
   for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
   if (decision_.offset() != 0.0) facts.push_back({"tag without offset", tags_.name(outside_tag_)});
@@ -222,7 +236,7 @@ std::span<const AnswerColumn> ChainPredictor::answer_columns() const {
 std::size_t ChainPredictor::bytes_of_sentence(std::size_t num_tokens) const {
   // Names and numbers of the features of a token (token_features()), and what Viterbi's algorithm
   // keeps for each tag of it.
-  const std::size_t features = 26 + 3 * num_columns_, num_tags = tags_.size();
+  const std::size_t features = 38 + 3 * num_columns_, num_tags = tags_.size();
   const std::size_t contexts = shape_.order > 1 ? num_tags * num_tags : num_tags;
   return num_tokens * (24 * features + 16 * num_tags + 8 * contexts + 200) +
          24 * num_tags * contexts;

@@ -25,10 +25,12 @@ class ChainPredictor final : public SentencePredictor {
                  ColumnComments comments = ColumnComments::none);
 
   std::string_view kind() const override { return "chain"; }
-  /// Earlier programs have no pairs of words and no second order.
+  /// Earlier programs have no pairs of words, no clusters and no second order.
   std::uint64_t format_version() const override {
-    return features_.has_word_pairs() || shape_.order > 1 ? 13 : 1;
+    const bool is_new = features_.has_word_pairs() || !clusters().is_empty() || shape_.order > 1;
+    return is_new ? 13 : 1;
   }
+  const WordClusters& clusters() const { return features_.clusters(); }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;

@@ -42,10 +42,40 @@ struct TextOf {
   std::string_view operator()(std::uint32_t id) const { return names[id]; }
 };
 
+/// A token with each of its neighbours.
+template <class Add>
+void add_word_pairs(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                    const Add& add) {
+  const auto pair = [&](std::size_t first) {
+    return concat(lower_ascii(corpus.cell(sentence, first, 0)), " ",
+                  lower_ascii(corpus.cell(sentence, first + 1, 0)));
+  };
+  if (token > 0) add(kPairBefore, pair(token - 1));
+  if (token + 1 < corpus.num_tokens(sentence)) add(kPairBehind, pair(token));
+}
+
+/// The clusters of a token and of its neighbours.
+template <class Add>
+void add_clusters(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                  const WordClusters& clusters, const Add& add) {
+  static constexpr std::pair<std::size_t, const char*> kSteps[] = {
+      {4, "b4"}, {6, "b6"}, {10, "b10"}, {std::string::npos, "b"}};
+  const std::size_t first = token > 0 ? token - 1 : token;
+  const std::size_t end = std::min(token + 2, corpus.num_tokens(sentence));
+  for (std::size_t at = first; at < end; ++at) {
+    const std::string* path = clusters.path_of(lower_ascii(corpus.cell(sentence, at, 0)));
+    if (path == nullptr) continue;
+    const char* sign = at == token ? "" : at < token ? "-1" : "+1";
+    for (const auto& [steps, kind] : kSteps) {
+      add(concat(kind, sign), std::string_view(*path).substr(0, steps));
+    }
+  }
+}
+
 }  // namespace
 
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    bool word_pairs, const VisitFeature& visit) {
+                    const TokenTemplates& templates, const VisitFeature& visit) {
   const std::size_t length = corpus.num_tokens(sentence);
   const std::string& word = corpus.cell(sentence, token, 0);
   std::string name;
@@ -82,12 +112,10 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     add(std::string("w") + sign, lower_ascii(other));
     add(std::string("s") + sign, shape(other));
   }
-  const auto pair = [&](std::size_t first) {
-    return concat(lower_ascii(corpus.cell(sentence, first, 0)), " ",
-                  lower_ascii(corpus.cell(sentence, first + 1, 0)));
-  };
-  if (word_pairs && token > 0) add(kPairBefore, pair(token - 1));
-  if (word_pairs && token + 1 < length) add(kPairBehind, pair(token));
+  if (templates.word_pairs) add_word_pairs(corpus, sentence, token, add);
+  if (templates.clusters != nullptr && !templates.clusters->is_empty()) {
+    add_clusters(corpus, sentence, token, *templates.clusters, add);
+  }
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {
     const std::string& cell = corpus.cell(sentence, token, column);
     if (const auto numeric = numeric_cell(cell)) {
@@ -103,12 +131,15 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
   }
 }
 
-FeatureTable::FeatureTable(std::vector<std::string> names)
-    : names_(std::move(names)), has_word_pairs_(std::ranges::any_of(names_, is_word_pair)) {
+FeatureTable::FeatureTable(std::vector<std::string> names, WordClusters clusters)
+    : names_(std::move(names)),
+      has_word_pairs_(std::ranges::any_of(names_, is_word_pair)),
+      clusters_(std::move(clusters)) {
   for (std::uint32_t id = 0; id < size(); ++id) add_number(slots_, id, id + 1, TextOf{names_});
 }
 
-FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bool word_pairs) {
+FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bool word_pairs,
+                                   WordClusters clusters) {
   FeatureTable table;
   std::vector<int> counts;
   const VisitFeature count = [&](std::string_view name, float) {
@@ -118,14 +149,14 @@ FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bo
   };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, word_pairs, count);
+      token_features(corpus, i, t, {word_pairs, &clusters}, count);
     }
   }
   std::size_t id = 0;
   std::erase_if(table.names_, [&](const std::string& name) {
     return counts[id++] < (is_word_pair(name) ? std::max(2, min_count) : min_count);
   });
-  return FeatureTable(std::move(table.names_));
+  return FeatureTable(std::move(table.names_), std::move(clusters));
 }
 
 std::optional<std::uint32_t> FeatureTable::find(std::string_view name) const {
@@ -155,7 +186,7 @@ SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outs
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       entries.clear();
-      token_features(corpus, i, t, has_word_pairs_, enter);
+      token_features(corpus, i, t, {has_word_pairs_, &clusters_}, enter);
       std::sort(entries.begin(), entries.end());
       columns.clear();
       values.clear();

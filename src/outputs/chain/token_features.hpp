@@ -10,30 +10,40 @@
 
 #include "outputs/chain/chain.hpp"
 #include "outputs/chain/column_reader.hpp"
+#include "outputs/chain/word_clusters.hpp"
 
 namespace margrove {
 
 /// Is given the name of a feature, which is valid during the call only, and its value.
 using VisitFeature = std::function<void(std::string_view name, float value)>;
 
+/// Features that a model may have or not.
+struct TokenTemplates {
+  bool word_pairs = false;
+  const WordClusters* clusters = nullptr;  // null or empty: none
+};
+
 /// Calls visit() for each feature of one token: its lower-cased form, shape, prefixes
 /// and suffixes of up to four characters, and whether it has capitals, digits or a hyphen; form and
 /// shape of the neighbours up to a distance of two; with word_pairs its form with that of each
-/// direct neighbour. Each further column adds its text as a feature of the token and of its direct
-/// neighbours; a cell name:number adds one feature of this value to the token alone. O(bytes of the
-/// cells).
+/// direct neighbour; with clusters the path of its cluster, and of those of its direct neighbours,
+/// and the first 4, 6 and 10 steps of it. Each further column adds its text as a feature of the
+/// token and of its direct neighbours; a cell name:number adds one feature of this value to the
+/// token alone. O(bytes of the cells).
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    bool word_pairs, const VisitFeature& visit);
+                    const TokenTemplates& templates, const VisitFeature& visit);
 
 /// Features by name, numbered in order of first appearance.
 class FeatureTable {
  public:
   FeatureTable() = default;
-  explicit FeatureTable(std::vector<std::string> names);
+  explicit FeatureTable(std::vector<std::string> names, WordClusters clusters = {});
   /// The features seen at least min_count times; pairs of words, at least twice.
-  static FeatureTable collect(const ColumnCorpus& corpus, int min_count, bool word_pairs);
+  static FeatureTable collect(const ColumnCorpus& corpus, int min_count, bool word_pairs,
+                              WordClusters clusters = {});
 
   bool has_word_pairs() const { return has_word_pairs_; }
+  const WordClusters& clusters() const { return clusters_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
   std::optional<std::uint32_t> find(std::string_view name) const;
@@ -47,6 +57,7 @@ class FeatureTable {
   std::vector<std::string> names_;
   std::vector<std::uint32_t> slots_;  // see text_slots.hpp: a token may have a million features
   bool has_word_pairs_ = false;
+  WordClusters clusters_;
 };
 
 }  // namespace margrove
