@@ -148,8 +148,9 @@ check-attack: python ## gaps verified by another solver, injected failures, 600 
 SOAK_SECONDS ?= 1200
 SOAK_SEED ?= 1
 .PHONY: soak
-soak: python ## every call of the system fails once, fuzzers for 20 s each, random problems for SOAK_SECONDS (1200), the longest tests under sanitizers
+soak: python ## every call of the system fails once, fuzzers for 20 s each, random problems for SOAK_SECONDS (1200), the longest tests under sanitizers, benchmarks compiled
 	@$(call release,fail_at)
+	@$(call build,bench)
 	@$(PYTHON) tools/inject_failures.py build/margrove $(FAIL_AT)
 	@$(MAKE) check-fuzz FUZZ_SECONDS=20 FUZZ_SEED=$(SOAK_SEED)
 	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+PAIRS = "word_pairs=false"  # those that occur once would be features of crfsuite alone
+
 Sentence = tuple[list[list[str]], list[str]]
 
 
@@ -107,7 +109,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("train", "test")]
         for source, target in zip((args.train, args.test), files, strict=True):
-            command = [args.program, "features", str(source), str(args.train)]
+            command = [args.program, "features", str(source), str(args.train), PAIRS]
             target.write_text(subprocess.run(command, check=True, stdout=-1, text=True).stdout)
         best: dict[str, tuple[float, ...]] = {}
         for _ in range(args.repeats):
@@ -124,7 +126,7 @@ def run_margrove(args: argparse.Namespace) -> tuple[float, ...]:
     command = [args.program, "tags", str(args.train), str(args.test), "solver=sgd"]
     command += args.margrove
     command.append(f"max_passes={args.passes}")
-    command.append("tolerance=1e-9")
+    command += ["tolerance=1e-9", PAIRS]
     line = subprocess.run(command, check=True, stdout=-1, text=True).stdout
     values = [
         float(re.search(rf"\b{name} ([\d.]+)", line)[1])  # type: ignore[index]

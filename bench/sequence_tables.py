@@ -66,6 +66,7 @@ def tags(task: str, program: str, files: list[Path], passes: int, repeats: int) 
 
     def line_of(surrogate: str, c: float) -> str:
         options = ["solver=sgd", f"max_passes={passes}", "tolerance=1e-9"]
+        options += ["word_clusters=64"] * (task != "pos")  # as by default
         options += [f"surrogate={surrogate}", f"C={c}"]
         return run(program, "tags", files[0], f"{files[1]},{files[2]}", *options)
 

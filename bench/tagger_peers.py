@@ -33,9 +33,9 @@ MARGROVE = [
     {"order": order, "C": c} for order, c in itertools.product((1, 2), (0.03, 0.1, 0.3, 1.0))
 ]
 CRFSUITE = [
-    {"algorithm": "lbfgs", "c1": c1, "c2": c2}
-    for c1, c2 in itertools.product((0.0, 0.1, 0.5), (0.01, 0.1, 1.0))
-] + [{"algorithm": "ap"}]
+    {"algorithm": "lbfgs", "max_iterations": 100, "c1": c1, "c2": c2}
+    for c1, c2 in itertools.product((0.0, 0.1), (0.01, 0.1, 1.0))
+] + [{"algorithm": "ap", "max_iterations": passes} for passes in (10, 30)]
 SWAPS = 10_000
 CLUSTERS = 64
 
