@@ -1,7 +1,6 @@
 #include "data/brown_clusters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -70,6 +69,7 @@ class Clusters {
   explicit Clusters(std::uint32_t num_places)
       : size_(num_places),
         counts_(size_ * size_, 0.0),
+        entropies_(size_ * size_, 0.0),
         shared_(size_ * size_, 0.0),
         neighbours_(size_, 0.0),
         words_(size_, 0.0),
@@ -82,7 +82,7 @@ class Clusters {
   }
 
   void count(std::size_t a, std::size_t b, double number) {
-    counts_[a * size_ + b] += number;
+    counts_[index(a, b)] += number;
     neighbours_[a] += number;
     neighbours_[b] += number;
   }
@@ -90,8 +90,7 @@ class Clusters {
   void enter(std::size_t a, double num_words) {
     words_[a] = num_words;
     is_used_[a] = true;
-    add_shared(a, 1.0);
-    fill_shared(a);
+    take_up(a);
   }
   /// b joins a.
   void join(std::size_t a, std::size_t b) {
@@ -99,15 +98,14 @@ class Clusters {
     add_shared(b, -1.0);
     is_used_[b] = false;
     for (std::size_t x = 0; x < size_; ++x) {
-      counts_[a * size_ + x] += std::exchange(counts_[b * size_ + x], 0.0);
+      counts_[index(a, x)] += std::exchange(counts_[index(b, x)], 0.0);
     }
     for (std::size_t x = 0; x < size_; ++x) {
-      counts_[x * size_ + a] += std::exchange(counts_[x * size_ + b], 0.0);
+      counts_[index(x, a)] += std::exchange(counts_[index(x, b)], 0.0);
     }
     neighbours_[a] += std::exchange(neighbours_[b], 0.0);
     words_[a] += std::exchange(words_[b], 0.0);
-    add_shared(a, 1.0);
-    fill_shared(a);
+    take_up(a);
   }
   /// The pair a < b whose union loses least; of equal ones the first.
   std::pair<std::size_t, std::size_t> closest() const {
@@ -127,20 +125,20 @@ class Clusters {
   }
 
  private:
-  double number(std::size_t a, std::size_t b) const { return counts_[a * size_ + b]; }
+  std::size_t index(std::size_t a, std::size_t b) const { return a * size_ + b; }
   double& shared(std::size_t a, std::size_t b) {
-    return shared_[std::min(a, b) * size_ + std::max(a, b)];
+    return shared_[index(std::min(a, b), std::max(a, b))];
   }
-  double lost(double m, double n) const {
-    if (m == 0.0 || n == 0.0) return 0.0;
-    return logs_.entropy(m) + logs_.entropy(n) - logs_.entropy(m + n);
+  /// What the first sum loses where the counts at i and j become one.
+  double lost(std::size_t i, std::size_t j) const {
+    if (counts_[i] == 0.0 || counts_[j] == 0.0) return 0.0;
+    return entropies_[i] + entropies_[j] - logs_.entropy(counts_[i] + counts_[j]);
   }
   double loss(std::size_t a, std::size_t b) const {
-    const std::array inner{number(a, a), number(a, b), number(b, a), number(b, b)};
-    double first = shared_[a * size_ + b], sum = 0.0;
-    for (const double n : inner) {
-      first += logs_.entropy(n);
-      sum += n;
+    double first = shared_[index(a, b)], sum = 0.0;
+    for (const std::size_t i : {index(a, a), index(a, b), index(b, a), index(b, b)}) {
+      first += entropies_[i];
+      sum += counts_[i];
     }
     const double second = neighbours_[a] * logs_.log(words_[a]) +
                           neighbours_[b] * logs_.log(words_[b]) -
@@ -148,13 +146,23 @@ class Clusters {
     return first - logs_.entropy(sum) - second;
   }
 
+  /// Brings entropies and shared losses to the counts of class a.
+  void take_up(std::size_t a) {
+    for (std::size_t x = 0; x < size_; ++x) {
+      for (const std::size_t i : {index(a, x), index(x, a)}) {
+        entropies_[i] = logs_.entropy(counts_[i]);
+      }
+    }
+    add_shared(a, 1.0);
+    fill_shared(a);
+  }
   /// Adds the part of neighbour x, times the factor, for all pairs of other classes.
   void add_shared(std::size_t x, double factor) {
     for (const bool is_behind : {false, true}) {
       found_.clear();
       for (std::size_t a = 0; a < size_; ++a) {
-        const double n = is_behind ? number(a, x) : number(x, a);
-        if (a != x && is_used_[a] && n > 0.0) found_.push_back({a, n});
+        const std::size_t i = is_behind ? index(a, x) : index(x, a);
+        if (a != x && is_used_[a] && counts_[i] > 0.0) found_.push_back({a, i});
       }
       for (std::size_t i = 0; i < found_.size(); ++i) {
         for (std::size_t j = i + 1; j < found_.size(); ++j) {
@@ -170,17 +178,17 @@ class Clusters {
       double sum = 0.0;
       for (std::size_t x = 0; x < size_; ++x) {
         if (x == a || x == b || !is_used_[x]) continue;
-        sum += lost(number(a, x), number(b, x)) + lost(number(x, a), number(x, b));
+        sum += lost(index(a, x), index(b, x)) + lost(index(x, a), index(x, b));
       }
       shared(a, b) = sum;
     }
   }
 
   std::size_t size_;
-  std::vector<double> counts_, shared_;     // size x size
-  std::vector<double> neighbours_, words_;  // f and c
+  std::vector<double> counts_, entropies_, shared_;  // size x size; n, n log n
+  std::vector<double> neighbours_, words_;           // f and c
   std::vector<bool> is_used_;
-  std::vector<std::pair<std::size_t, double>> found_;  // of add_shared()
+  std::vector<std::pair<std::size_t, std::size_t>> found_;  // of add_shared(): class, its count
   CountLogs logs_;
 };
 

@@ -67,6 +67,7 @@ MODELS = {
     ),
     "v1-field": Golden("--method structured --model multilabel-field sets", "sets", ""),
     "v1-chain": Golden("--method structured --word-pairs=false --word-clusters 0 tags", "tags", ""),
+    "v13-clusters": Golden("--method structured --word-clusters 3 tags", "tags", ""),
     "v13-chain": Golden("--method structured --order 2 tags", "tags", ""),
     "v1-dependency": Golden(
         "--method structured --model dependency --hash-bits 8 trees", "trees", ""
