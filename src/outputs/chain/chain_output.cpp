@@ -108,8 +108,9 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
   if (clusters > 0) {
-    // Neighbours of words in both orders, and two tables of the clusters.
-    memory.add("clusters of words", 40 * tokens + 16.0 * clusters * clusters);
+    // Neighbours of words in both orders, and three tables of pairs of clusters.
+    const double size = std::min<double>(clusters, num_texts(corpus, 0)) + 1;
+    memory.add("clusters of words", 40 * tokens + 24 * size * size);
   }
   memory.add("features of tokens", 1.5 * 8 * templates * tokens);
   memory.add("weights", solver_bytes(static_cast<double>(shape.num_weights()), options.solver));

@@ -1,10 +1,12 @@
 // --method structured from examples to a model that was saved and read back.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/out_of_time.hpp"
 #include "files.hpp"
 #include "margrove/errors.hpp"
 #include "methods/registry.hpp"
@@ -204,6 +206,26 @@ TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {
             "option inference is given, but model chain does not have it; multilabel-field does");
   EXPECT_EQ(message_of({{"hash_bits", "20"}}),
             "option hash_bits is given, but model chain does not have it; dependency does");
+}
+
+TEST(Structured, an_interruption_while_words_are_clustered_leaves_no_model) {
+  const TemporaryFile file("margrove_structured_clusters.conll", kSentences);
+  const Method& method = find_method("structured");
+  const auto run = method.start();
+  const auto examples = method.read_examples({file.path()}, run->options(), nullptr);
+  TrainingSet data;
+  data.examples = examples.get();
+  data.source = "tags";
+  Executor executor(1);
+  RunControl interrupted;
+  interrupted.interrupt();
+  EXPECT_THAT([&] { run->train(data, executor, interrupted); },
+              ::testing::ThrowsMessage<OutOfTimeLimit>(
+                  "tags: an interruption ended the clustering of words; nothing is trained"));
+  RunControl late([](const Progress&) { return true; }, 0.0);
+  EXPECT_THAT([&] { run->train(data, executor, late); },
+              ::testing::ThrowsMessage<OutOfTimeLimit>(
+                  "tags: the time limit ended the clustering of words; nothing is trained"));
 }
 
 TEST(Structured, parsers_find_simple_trees_again) {
