@@ -256,6 +256,7 @@ std::vector<std::string> brown_clusters(std::span<const std::vector<std::uint32_
   }
   std::vector<std::pair<std::size_t, std::size_t>> joined;
   while (joined.size() + 1 < num_leaves) {
+    end_if_out_of_time(control);
     const auto [a, b] = clusters.closest();
     clusters.join(a, b);
     joined.emplace_back(node_of[a], node_of[b]);

@@ -14,7 +14,7 @@ namespace {
 
 bool is_tuned(const StructuredOptions& options, const LabelCodec& tags) {
   if (options.decision != DecisionKind::automatic) return options.decision == DecisionKind::offset;
-  return tags.find("O").has_value() && are_span_tags(tags.names());
+  return have_spans(tags);
 }
 
 std::uint32_t outside_tag(const SequenceData& data, const LabelCodec& tags) {
@@ -93,6 +93,10 @@ std::unique_ptr<AnswerMetric> metric_of(DecisionMetric metric, const SequenceDat
 }
 
 }  // namespace
+
+bool have_spans(const LabelCodec& tags) {
+  return tags.find("O").has_value() && are_span_tags(tags.names());
+}
 
 ChainDecision chain_decision(const ChainSvmOptions& options, const SequenceData& data,
                              const LabelCodec& tags, Executor& executor, RunControl& control) {

@@ -18,6 +18,9 @@ struct ChainDecision {
   TagConstraints constraints = {};  // under which the offset was tuned
 };
 
+/// Whether the tags stand for spans, and one of them, O, for none.
+bool have_spans(const LabelCodec& tags);
+
 /// The decision that the options name. `automatic` is the offset if the tags stand for spans and
 /// one of them is O, otherwise argmax. The outside tag is O or, if there is none, the most frequent
 /// tag. tuned_offset() tunes the offset for the F1 of spans. It tunes for the share of right tags

@@ -11,7 +11,6 @@
 #include "outputs/chain/chain_decision.hpp"
 #include "outputs/chain/chain_predictor.hpp"
 #include "outputs/chain/column_reader.hpp"
-#include "outputs/chain/sequence_metrics.hpp"
 #include "outputs/chain/token_features.hpp"
 
 namespace margrove {
@@ -34,9 +33,8 @@ std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::stri
 constexpr int kDefaultClusters = 64;
 
 std::uint32_t num_clusters(const ChainSvmOptions& options, const ColumnCorpus& corpus) {
-  const bool has_spans = corpus.tags.find("O").has_value() && are_span_tags(corpus.tags.names());
   return static_cast<std::uint32_t>(
-      options.word_clusters.number.value_or(has_spans ? kDefaultClusters : 0));
+      options.word_clusters.number.value_or(have_spans(corpus.tags) ? kDefaultClusters : 0));
 }
 
 WordClusters clusters_for(const ChainSvmOptions& options, const ChainPredictor* earlier,
