@@ -206,6 +206,29 @@ std::vector<std::string> paths_of_leaves(
   return paths;
 }
 
+/// Joins all clusters to a tree, and returns the path to the leaf of each place.
+std::vector<std::string> joined_to_a_tree(Clusters& clusters, RunControl* control) {
+  // Places are numbered as leaves, and nodes of the tree after them.
+  std::vector<std::size_t> node_of(clusters.size()), places;
+  for (std::size_t a = 0; a < clusters.size(); ++a) {
+    if (!clusters.is_used(a)) continue;
+    node_of[a] = places.size();
+    places.push_back(a);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> joined;
+  while (joined.size() + 1 < places.size()) {
+    end_if_out_of_time(control);
+    const auto [a, b] = clusters.closest();
+    clusters.join(a, b);
+    joined.emplace_back(node_of[a], node_of[b]);
+    node_of[a] = places.size() + joined.size() - 1;
+  }
+  std::vector<std::string> paths = paths_of_leaves(places.size(), joined),
+                           of_places(clusters.size());
+  for (std::size_t k = 0; k < places.size(); ++k) of_places[places[k]] = std::move(paths[k]);
+  return of_places;
+}
+
 }  // namespace
 
 std::vector<std::string> brown_clusters(std::span<const std::vector<std::uint32_t>> sentences,
@@ -248,25 +271,9 @@ std::vector<std::string> brown_clusters(std::span<const std::vector<std::uint32_
     words[kept].insert(words[kept].end(), words[joined].begin(), words[joined].end());
   }
 
-  // Places are numbered as leaves, and nodes of the tree after them.
-  std::vector<std::size_t> node_of(clusters.size(), kNone), leaf_of(clusters.size(), kNone);
-  std::size_t num_leaves = 0;
-  for (std::size_t a = 0; a < clusters.size(); ++a) {
-    if (clusters.is_used(a)) node_of[a] = leaf_of[a] = num_leaves++;
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> joined;
-  while (joined.size() + 1 < num_leaves) {
-    end_if_out_of_time(control);
-    const auto [a, b] = clusters.closest();
-    clusters.join(a, b);
-    joined.emplace_back(node_of[a], node_of[b]);
-    node_of[a] = num_leaves + joined.size() - 1;
-  }
-  const std::vector<std::string> paths = paths_of_leaves(num_leaves, joined);
+  const std::vector<std::string> paths = joined_to_a_tree(clusters, control);
   std::vector<std::string> found;
-  for (std::uint32_t word = 0; word < num_words; ++word) {
-    found.push_back(paths[leaf_of[place_of[word]]]);
-  }
+  for (std::uint32_t word = 0; word < num_words; ++word) found.push_back(paths[place_of[word]]);
   return found;
 }
 
