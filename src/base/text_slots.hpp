@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,5 +49,11 @@ void add_number(std::vector<std::uint32_t>& slots, std::uint32_t number, std::si
   }
   slots[slot_of(slots, text_of(number), text_of)] = number;
 }
+
+/// `text_of` of a list of texts.
+struct ListedTexts {
+  const std::vector<std::string>& texts;
+  std::string_view operator()(std::uint32_t number) const { return texts[number]; }
+};
 
 }  // namespace margrove

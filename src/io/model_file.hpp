@@ -11,7 +11,7 @@
 namespace margrove {
 
 /// Files of later versions are refused, those of earlier versions are read.
-inline constexpr std::uint64_t kModelFormatVersion = 13;
+inline constexpr std::uint64_t kModelFormatVersion = 14;
 /// The first version that can hold the model, which is the one that is written:
 ///   12  multinomial logistic models
 ///   11  features of a learned kernel

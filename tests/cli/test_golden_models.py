@@ -69,6 +69,7 @@ MODELS = {
     "v1-chain": Golden("--method structured --word-pairs=false --word-clusters 0 tags", "tags", ""),
     "v13-clusters": Golden("--method structured --word-clusters 3 tags", "tags", ""),
     "v13-chain": Golden("--method structured --order 2 tags", "tags", ""),
+    "v14-letters": Golden("--method structured --word-clusters 3 cities", "cities", ""),
     "v1-dependency": Golden(
         "--method structured --model dependency --hash-bits 8 trees", "trees", ""
     ),
@@ -276,6 +277,7 @@ class GoldenTest(CliTest):
         self.write("paths.csv", PATHS_CSV)
         self.write("embedded.jsonl", EMBEDDED)
         self.write("tags", "w1 O\nw2 B-x\nw3 I-x\n\nw2 B-x\nw3 O\nw1 O\n\nw3 O\nw2 B-x\n\nw1 O\n\n")
+        self.write("cities", "Рим B-x\nмир O\n\nРим B-x\nнаш O\n\nЭкс B-x\nмир O\n\nмир O\n\n")
         sentence = "".join(
             "\t".join([str(k), word, word, tag, "_", "_", str(head), name, "_", "_"]) + "\n"
             for k, (word, tag, head, name) in enumerate(TREE_WORDS, 1)

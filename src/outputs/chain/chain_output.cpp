@@ -43,13 +43,8 @@ WordClusters clusters_for(const ChainSvmOptions& options, const ChainPredictor* 
   const std::uint32_t count = num_clusters(options, corpus);
   if (count == 0) return {};
   if (earlier != nullptr && !earlier->clusters().is_empty()) return earlier->clusters();
-  try {
-    return WordClusters::learn(corpus, count, control);
-  } catch (const OutOfTime&) {
-    const bool is_interrupted = control.stop_reason() == Stop::interrupted;
-    throw OutOfTimeLimit(concat(source, ": ", is_interrupted ? "an interruption" : "the time limit",
-                                " ended the clustering of words; nothing is trained"));
-  }
+  return done_in_time(source, "the clustering of words", &control,
+                      [&] { return WordClusters::learn(corpus, count, control); });
 }
 
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,

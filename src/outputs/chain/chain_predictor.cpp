@@ -25,6 +25,7 @@ void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.features", features_.names());
   out.put_strings("chain.tags", tags_.names());
   out.put_number("chain.columns", static_cast<double>(num_columns_));
+  if (features_.alphabet() == Alphabet::unicode) out.put_text("chain.alphabet", "unicode");
   if (shape_.order > 1) out.put_number("chain.order", shape_.order);
   if (!clusters().is_empty()) {
     out.put_strings("chain.clusters.words", clusters().words());
@@ -57,6 +58,15 @@ TagConstraints constraints_in(const TensorMap& tensors, const LabelCodec& tags) 
   return {};
 }
 
+/// Models of words in ASCII have no such key, nor have those of earlier versions.
+Alphabet alphabet_in(const TensorMap& tensors) {
+  if (!tensors.has_text("chain.alphabet")) return Alphabet::ascii;
+  const std::string& name = tensors.text("chain.alphabet");
+  tensors.check(name == "unicode", "chain.alphabet is '", name,
+                "', but must be unicode, or absent");
+  return Alphabet::unicode;
+}
+
 WordClusters clusters_in(const TensorMap& tensors) {
   if (!tensors.has("chain.clusters.words.bytes")) return {};
   std::vector<std::string> words = tensors.get_strings("chain.clusters.words");
@@ -77,7 +87,8 @@ std::uint32_t order_in(const TensorMap& tensors) {
 
 std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
                                                 std::uint32_t num_labels) {
-  FeatureTable features(tensors.get_strings("chain.features"), clusters_in(tensors));
+  FeatureTable features(tensors.get_strings("chain.features"), alphabet_in(tensors),
+                        clusters_in(tensors));
   LabelCodec tags = codec_of(tensors, "chain.tags", num_labels);
   tensors.check(num_labels > 0, "chain.tags is empty, but must have one tag");
   const auto columns = tensors.whole_number("chain.columns");

@@ -25,8 +25,10 @@ class ChainPredictor final : public SentencePredictor {
                  ColumnComments comments = ColumnComments::none);
 
   std::string_view kind() const override { return "chain"; }
-  /// Earlier programs have no pairs of words, no clusters and no second order.
+  /// Earlier programs have no pairs of words, no clusters, no second order and no letters beyond
+  /// ASCII.
   std::uint64_t format_version() const override {
+    if (features_.alphabet() == Alphabet::unicode) return 14;
     const bool is_new = features_.has_word_pairs() || !clusters().is_empty() || shape_.order > 1;
     return is_new ? 13 : 1;
   }

@@ -3,32 +3,11 @@
 #include <algorithm>
 
 #include "base/text_slots.hpp"
-#include "data/affixes.hpp"
+#include "data/word_form.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
-
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// For example "Xxx-99": X for capitals, x for other letters, 9 for digits, u for bytes beyond
-// ASCII; runs are cut to two.
-std::string shape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const char kind = is_upper(c)   ? 'X'
-                      : is_lower(c) ? 'x'
-                      : is_digit(c) ? '9'
-                      : (c & 0x80)  ? 'u'
-                                    : c;
-    const std::size_t n = out.size();
-    if (n >= 2 && out[n - 1] == kind && out[n - 2] == kind) continue;
-    out.push_back(kind);
-  }
-  return out;
-}
 
 constexpr std::string_view kPairBefore = "w-1w", kPairBehind = "ww+1";
 
@@ -37,18 +16,13 @@ bool is_word_pair(std::string_view name) {
   return kind == kPairBefore || kind == kPairBehind;
 }
 
-struct TextOf {
-  const std::vector<std::string>& names;
-  std::string_view operator()(std::uint32_t id) const { return names[id]; }
-};
-
 /// A token with each of its neighbours.
 template <class Add>
 void add_word_pairs(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    const Add& add) {
+                    Alphabet alphabet, const Add& add) {
   const auto pair = [&](std::size_t first) {
-    return concat(lower_ascii(corpus.cell(sentence, first, 0)), " ",
-                  lower_ascii(corpus.cell(sentence, first + 1, 0)));
+    return concat(lower_case(corpus.cell(sentence, first, 0), alphabet), " ",
+                  lower_case(corpus.cell(sentence, first + 1, 0), alphabet));
   };
   if (token > 0) add(kPairBefore, pair(token - 1));
   if (token + 1 < corpus.num_tokens(sentence)) add(kPairBehind, pair(token));
@@ -57,13 +31,13 @@ void add_word_pairs(const ColumnCorpus& corpus, std::size_t sentence, std::size_
 /// The clusters of a token and of its neighbours.
 template <class Add>
 void add_clusters(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                  const WordClusters& clusters, const Add& add) {
+                  const WordClusters& clusters, Alphabet alphabet, const Add& add) {
   static constexpr std::pair<std::size_t, const char*> kSteps[] = {
       {4, "b4"}, {6, "b6"}, {10, "b10"}, {std::string::npos, "b"}};
   const std::size_t first = token > 0 ? token - 1 : token;
   const std::size_t end = std::min(token + 2, corpus.num_tokens(sentence));
   for (std::size_t at = first; at < end; ++at) {
-    const std::string* path = clusters.path_of(lower_ascii(corpus.cell(sentence, at, 0)));
+    const std::string* path = clusters.path_of(lower_case(corpus.cell(sentence, at, 0), alphabet));
     if (path == nullptr) continue;
     const char* sign = at == token ? "" : at < token ? "-1" : "+1";
     for (const auto& [steps, kind] : kSteps) {
@@ -78,6 +52,8 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
                     const TokenTemplates& templates, const VisitFeature& visit) {
   const std::size_t length = corpus.num_tokens(sentence);
   const std::string& word = corpus.cell(sentence, token, 0);
+  const Alphabet alphabet = templates.alphabet;
+  const WordForm form = word_form(word, alphabet);
   std::string name;
   const auto add = [&](std::string_view kind, std::string_view value) {
     name.assign(kind);
@@ -86,19 +62,19 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     visit(name, 1.0F);
   };
   visit("bias", 1.0F);
-  add("w", lower_ascii(word));
+  add("w", lower_case(word, alphabet));
   add("form", word);
-  add("s", shape(word));
+  add("s", form.shape);
   for (int count = 1; count <= 4; ++count) {
     const std::string digit = std::to_string(count);
     if (const auto text = affix(word, count, false); !text.empty())
-      add("p" + digit, lower_ascii(text));
+      add("p" + digit, lower_case(text, alphabet));
     if (const auto text = affix(word, count, true); !text.empty())
-      add("e" + digit, lower_ascii(text));
+      add("e" + digit, lower_case(text, alphabet));
   }
-  if (is_upper(word.front())) visit(token == 0 ? "first-upper" : "upper", 1.0F);
-  if (std::all_of(word.begin(), word.end(), is_upper)) visit("all-upper", 1.0F);
-  if (std::any_of(word.begin(), word.end(), is_digit)) visit("digit", 1.0F);
+  if (form.starts_upper) visit(token == 0 ? "first-upper" : "upper", 1.0F);
+  if (form.is_upper) visit("all-upper", 1.0F);
+  if (form.has_digit) visit("digit", 1.0F);
   if (word.find('-') != std::string::npos) visit("hyphen", 1.0F);
   static constexpr std::pair<int, const char*> kNeighbours[] = {
       {-2, "-2"}, {-1, "-1"}, {1, "+1"}, {2, "+2"}};
@@ -109,12 +85,12 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
       continue;
     }
     const std::string& other = corpus.cell(sentence, static_cast<std::size_t>(at), 0);
-    add(std::string("w") + sign, lower_ascii(other));
-    add(std::string("s") + sign, shape(other));
+    add(std::string("w") + sign, lower_case(other, alphabet));
+    add(std::string("s") + sign, word_form(other, alphabet).shape);
   }
-  if (templates.word_pairs) add_word_pairs(corpus, sentence, token, add);
+  if (templates.word_pairs) add_word_pairs(corpus, sentence, token, alphabet, add);
   if (templates.clusters != nullptr && !templates.clusters->is_empty()) {
-    add_clusters(corpus, sentence, token, *templates.clusters, add);
+    add_clusters(corpus, sentence, token, *templates.clusters, alphabet, add);
   }
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {
     const std::string& cell = corpus.cell(sentence, token, column);
@@ -131,15 +107,17 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
   }
 }
 
-FeatureTable::FeatureTable(std::vector<std::string> names, WordClusters clusters)
+FeatureTable::FeatureTable(std::vector<std::string> names, Alphabet alphabet, WordClusters clusters)
     : names_(std::move(names)),
+      alphabet_(alphabet),
       has_word_pairs_(std::ranges::any_of(names_, is_word_pair)),
       clusters_(std::move(clusters)) {
-  for (std::uint32_t id = 0; id < size(); ++id) add_number(slots_, id, id + 1, TextOf{names_});
+  for (std::uint32_t id = 0; id < size(); ++id) add_number(slots_, id, id + 1, ListedTexts{names_});
 }
 
 FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bool word_pairs,
                                    WordClusters clusters) {
+  const Alphabet alphabet = alphabet_of(corpus);
   FeatureTable table;
   std::vector<int> counts;
   const VisitFeature count = [&](std::string_view name, float) {
@@ -149,18 +127,18 @@ FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bo
   };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, {word_pairs, &clusters}, count);
+      token_features(corpus, i, t, {alphabet, word_pairs, &clusters}, count);
     }
   }
   std::size_t id = 0;
   std::erase_if(table.names_, [&](const std::string& name) {
     return counts[id++] < (is_word_pair(name) ? std::max(2, min_count) : min_count);
   });
-  return FeatureTable(std::move(table.names_), std::move(clusters));
+  return FeatureTable(std::move(table.names_), alphabet, std::move(clusters));
 }
 
 std::optional<std::uint32_t> FeatureTable::find(std::string_view name) const {
-  const std::uint32_t id = find_number(slots_, name, TextOf{names_});
+  const std::uint32_t id = find_number(slots_, name, ListedTexts{names_});
   return id != kFreeSlot ? std::optional(id) : std::nullopt;
 }
 
@@ -168,7 +146,7 @@ std::uint32_t FeatureTable::add(std::string_view name) {
   if (const auto known = find(name)) return *known;
   const std::uint32_t id = size();
   names_.emplace_back(name);
-  add_number(slots_, id, names_.size(), TextOf{names_});
+  add_number(slots_, id, names_.size(), ListedTexts{names_});
   return id;
 }
 
@@ -186,7 +164,7 @@ SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outs
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       entries.clear();
-      token_features(corpus, i, t, {has_word_pairs_, &clusters_}, enter);
+      token_features(corpus, i, t, {alphabet_, has_word_pairs_, &clusters_}, enter);
       std::sort(entries.begin(), entries.end());
       columns.clear();
       values.clear();

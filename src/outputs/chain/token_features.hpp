@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/word_form.hpp"
 #include "outputs/chain/chain.hpp"
 #include "outputs/chain/column_reader.hpp"
 #include "outputs/chain/word_clusters.hpp"
@@ -19,6 +20,7 @@ using VisitFeature = std::function<void(std::string_view name, float value)>;
 
 /// Features that a model may have or not.
 struct TokenTemplates {
+  Alphabet alphabet = Alphabet::ascii;
   bool word_pairs = false;
   const WordClusters* clusters = nullptr;  // null or empty: none
 };
@@ -37,11 +39,14 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
 class FeatureTable {
  public:
   FeatureTable() = default;
-  explicit FeatureTable(std::vector<std::string> names, WordClusters clusters = {});
-  /// The features seen at least min_count times; pairs of words, at least twice.
+  explicit FeatureTable(std::vector<std::string> names, Alphabet alphabet = Alphabet::ascii,
+                        WordClusters clusters = {});
+  /// The features seen at least min_count times; pairs of words, at least twice. The alphabet is
+  /// alphabet_of(corpus).
   static FeatureTable collect(const ColumnCorpus& corpus, int min_count, bool word_pairs,
                               WordClusters clusters = {});
 
+  Alphabet alphabet() const { return alphabet_; }
   bool has_word_pairs() const { return has_word_pairs_; }
   const WordClusters& clusters() const { return clusters_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
@@ -56,6 +61,7 @@ class FeatureTable {
 
   std::vector<std::string> names_;
   std::vector<std::uint32_t> slots_;  // see text_slots.hpp: a token may have a million features
+  Alphabet alphabet_ = Alphabet::ascii;
   bool has_word_pairs_ = false;
   WordClusters clusters_;
 };

@@ -5,28 +5,33 @@
 #include <unordered_map>
 
 #include "base/text_slots.hpp"
-#include "data/affixes.hpp"
 #include "data/brown_clusters.hpp"
+#include "data/word_form.hpp"
 
 namespace margrove {
-namespace {
 
-struct WordOf {
-  const std::vector<std::string>& names;
-  std::string_view operator()(std::uint32_t id) const { return names[id]; }
-};
-
-}  // namespace
+Alphabet alphabet_of(const ColumnCorpus& corpus) {
+  const auto is_ascii = [](const std::string& word) {
+    return std::ranges::none_of(word, [](char c) { return (c & 0x80) != 0; });
+  };
+  for (std::size_t i = 0; i < corpus.size(); ++i) {
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+      if (!is_ascii(corpus.cell(i, t, 0))) return Alphabet::unicode;
+    }
+  }
+  return Alphabet::ascii;
+}
 
 WordClusters::WordClusters(std::vector<std::string> words, std::vector<std::string> paths)
     : words_(std::move(words)), paths_(std::move(paths)) {
   for (std::uint32_t id = 0; id < words_.size(); ++id) {
-    add_number(slots_, id, id + std::size_t{1}, WordOf{words_});
+    add_number(slots_, id, id + std::size_t{1}, ListedTexts{words_});
   }
 }
 
 WordClusters WordClusters::learn(const ColumnCorpus& corpus, std::uint32_t num_clusters,
                                  RunControl& control) {
+  const Alphabet alphabet = alphabet_of(corpus);
   std::unordered_map<std::string, std::uint32_t> found;
   std::vector<const std::string*> texts;
   std::vector<std::vector<std::uint32_t>> sentences;
@@ -35,7 +40,7 @@ WordClusters WordClusters::learn(const ColumnCorpus& corpus, std::uint32_t num_c
     auto& ids = sentences.emplace_back();
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       const auto id = static_cast<std::uint32_t>(found.size());
-      const auto [at, is_new] = found.try_emplace(lower_ascii(corpus.cell(i, t, 0)), id);
+      const auto [at, is_new] = found.try_emplace(lower_case(corpus.cell(i, t, 0), alphabet), id);
       if (is_new) {
         texts.push_back(&at->first);
         counts.push_back(0);
@@ -62,7 +67,7 @@ WordClusters WordClusters::learn(const ColumnCorpus& corpus, std::uint32_t num_c
 }
 
 const std::string* WordClusters::path_of(std::string_view word) const {
-  const std::uint32_t id = find_number(slots_, word, WordOf{words_});
+  const std::uint32_t id = find_number(slots_, word, ListedTexts{words_});
   return id != kFreeSlot ? &paths_[id] : nullptr;
 }
 

@@ -6,10 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "data/word_form.hpp"
 #include "margrove/control.hpp"
 #include "outputs/chain/column_reader.hpp"
 
 namespace margrove {
+
+/// All of Unicode if a word has a character beyond ASCII, so that models of others stay as they
+/// were.
+Alphabet alphabet_of(const ColumnCorpus& corpus);
 
 /// Words in lower case and the paths of their clusters in a binary tree, texts of 0 and 1.
 class WordClusters {

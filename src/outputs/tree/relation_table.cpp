@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/affixes.hpp"
+#include "data/word_form.hpp"
 
 namespace margrove {
 namespace {
@@ -25,7 +25,7 @@ ParserSentence parser_sentence(const DependencySentence& sentence) {
     out.forms.push_back(hash_text(sentence.forms[k]));
     out.tags.push_back(hash_text(sentence.upos[k]));
     out.fine_tags.push_back(hash_text(sentence.xpos[k]));
-    const std::string form = lower_ascii(sentence.forms[k]);
+    const std::string form = lower_case(sentence.forms[k], Alphabet::ascii);
     const bool has_lemma = sentence.lemmas[k] != "_";
     out.lemmas.push_back(hash_text(has_lemma ? sentence.lemmas[k] : form));
     out.morphology.push_back(hash_text(sentence.features[k]));

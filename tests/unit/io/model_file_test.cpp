@@ -358,8 +358,8 @@ TEST(ModelFile, every_way_to_be_wrong_is_named_with_the_path) {
   EXPECT_EQ(error_after([](TensorMap&) {}), "nothing was thrown");
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format", "other"); }),
               HasSubstr("small.model: this is not a model of Margrove"));
-  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format_version", "14"); }),
-              HasSubstr("format version 14, but this program reads versions up to 13"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format_version", "15"); }),
+              HasSubstr("format version 15, but this program reads versions up to 14"));
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("kind", "quantum"); }),
               HasSubstr("kind 'quantum'"));
   EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("fit.stop", "bored"); }),
