@@ -33,9 +33,10 @@ using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
 /// (scores, gradient): the scores have one block or one per example, the gradient one per example.
 template <class Real>
 using Blocks = std::tuple<Array<const Real>, Array<Real>>;
-/// (truth, best, losses)
+/// (truth, best, losses, start)
 template <class Real>
-using Losses = std::tuple<Array<const std::int64_t>, Array<std::int64_t>, Array<Real>>;
+using Losses = std::tuple<Array<const std::int64_t>, Array<std::int64_t>, Array<Real>,
+                          std::optional<Array<const std::int64_t>>>;
 using Lengths = std::optional<Array<const std::int64_t>>;
 /// (task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed)
 using Settings =
@@ -53,18 +54,19 @@ ScoreBlocks<Real> blocks_of(const std::optional<Blocks<Real>>& python) {
   return python ? blocks_of(*python) : ScoreBlocks<Real>{};
 }
 
+std::span<const std::int64_t> span_of(const std::optional<Array<const std::int64_t>>& numbers) {
+  if (!numbers) return {};
+  return {numbers->data(), numbers->size()};
+}
+
 template <class Real>
 LossBlocks<Real> losses_of(const Losses<Real>& python) {
-  const auto& [truth, best, losses] = python;
+  const auto& [truth, best, losses, start] = python;
   return {{truth.data(), truth.size()},
           {best.data(), best.size()},
           {losses.data(), losses.size()},
-          truth.ndim() == 2 ? truth.shape(1) : 1};
-}
-
-std::span<const std::int64_t> span_of(const Lengths& lengths) {
-  if (!lengths) return {};
-  return {lengths->data(), lengths->size()};
+          truth.ndim() == 2 ? truth.shape(1) : 1,
+          span_of(start)};
 }
 
 LabelGraph graph_of(std::uint32_t num_nodes, const Matrix<std::uint32_t>& rows) {

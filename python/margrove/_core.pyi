@@ -388,7 +388,7 @@ class Surrogate:
     def __init__(self, argument: object) -> None: ...
 
 _LossSettings = tuple[str, int, object, str, int, float, float, int, int]
-_Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
+_Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[np.int64] | None]
 _ScoreBlock = tuple[NDArray[Any], NDArray[Any]]
 
 def chain_losses(

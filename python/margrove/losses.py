@@ -37,7 +37,7 @@ __all__ = [
 
 # As _core takes them: settings() makes them.
 _Settings = tuple[str, int, Any, str, int, float, float, int, int]
-_Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
+_Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[np.int64] | None]
 _Block = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -291,6 +291,7 @@ def structured_loss(
     max_bans: int = 10,
     tolerance: float = 0.0,
     threads: int = 1,
+    start: Any = None,
 ) -> LossGradient:
     """The losses of a batch, their maxima y* and the gradient in the scores.
 
@@ -301,8 +302,11 @@ def structured_loss(
     chains, fields, label sets and sets of k labels, and normalized-difference for classes, paths
     and sets of k labels. tolerance: the allowed relative error of the maximum in convex-hull
     search; 0: none. Where two labellings are maximal, dscores is a subgradient. threads: 0 for one
-    per core; the result does not depend on it, and other Python threads run meanwhile. Raises
-    ValueError and TypeError, naming the example, for wrong arrays.
+    per core; the result does not depend on it, and other Python threads run meanwhile. start:
+    labellings that searches with several calls begin with, in the form of truth, such as the
+    maxima y_star at earlier scores of the same examples, which take the fewer calls the nearer they
+    are; a labelling that begins with -1 is none. Raises ValueError and TypeError, naming the
+    example, for wrong arrays.
     """
     how = settings(
         "structured",
@@ -312,7 +316,7 @@ def structured_loss(
         max_bans=max_bans,
         tolerance=tolerance,
     )
-    losses, best, gradients, shared = evaluate(scores, truth, output, how, lengths)
+    losses, best, gradients, shared = evaluate(scores, truth, output, how, lengths, start)
     return LossGradient(losses, best, _in_form_of(scores, _summed(gradients, shared)))
 
 
@@ -404,7 +408,7 @@ def _in_form_of(scores: Any, arrays: list[NDArray[Any]]) -> Any:
 
 
 def evaluate(
-    scores: Any, truth: Any, output: _Output, how: _Settings, lengths: Any
+    scores: Any, truth: Any, output: _Output, how: _Settings, lengths: Any, start: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.int64], list[NDArray[Any]], list[bool]]:
     """Losses, maxima, one gradient block per example, and which arrays all examples share.
 
@@ -420,11 +424,8 @@ def evaluate(
     shapes = output._shapes(arrays[0].shape[1:])
     width = output._width(shapes)
     expected = (size,) if width is None else (size, width)
-    given = np.zeros(expected, dtype=np.int64) if truth is None else np.asarray(truth)
-    if given.dtype.kind not in "biu":
-        raise TypeError(f"truth is of type {given.dtype}, but must be of integers")
-    if given.shape != expected:
-        raise ValueError(f"truth: shape is {given.shape}, but must be {expected}")
+    given = _labellings("truth", np.zeros(expected, int) if truth is None else truth, expected)
+    begun = None if start is None else _labellings("start", start, expected)
     if lengths is not None:
         if not output._has_lengths:
             raise ValueError(f"lengths: {type(output).__name__} has none")
@@ -438,11 +439,20 @@ def evaluate(
     if size > 0:
         output._run(
             how,
-            (np.ascontiguousarray(given, dtype=np.int64), best, losses),
+            (given, best, losses, begun),
             lengths,
             list(zip(arrays, gradients, strict=True)),
         )
     return losses, best, gradients, shared
+
+
+def _labellings(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    array = np.asarray(given)
+    if array.dtype.kind not in "biu":
+        raise TypeError(f"{name} is of type {array.dtype}, but must be of integers")
+    if array.shape != shape:
+        raise ValueError(f"{name}: shape is {array.shape}, but must be {shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def _checked_scores(scores: Any, output: _Output) -> tuple[list[NDArray[Any]], list[bool]]:

@@ -3,7 +3,11 @@
 Needs PyTorch: pip install margrove[torch].
 """
 
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 try:
     import torch
@@ -22,11 +26,11 @@ class _Losses(torch.autograd.Function):
     """One loss per example."""
 
     @staticmethod
-    def forward(
-        ctx: Any, truth: Any, lengths: Any, output: Any, how: Any, *scores: torch.Tensor
-    ) -> torch.Tensor:
+    def forward(ctx: Any, call: "_Call", *scores: torch.Tensor) -> torch.Tensor:
         arrays = [each.detach().cpu().numpy() for each in scores]
-        losses, _, gradients, ctx.shared = evaluate(arrays, truth, output, how, lengths)
+        losses, call.maxima, gradients, ctx.shared = evaluate(
+            arrays, call.truth, call.output, call.how, call.lengths, call.start
+        )
         device = scores[0].device
         ctx.save_for_backward(*(torch.from_numpy(each).to(device) for each in gradients))
         return torch.from_numpy(losses).to(device)
@@ -36,14 +40,50 @@ class _Losses(torch.autograd.Function):
     def backward(ctx: Any, of_losses: torch.Tensor) -> tuple[Any, ...]:
         found: list[torch.Tensor | None] = []
         for k, (gradient, shared) in enumerate(zip(ctx.saved_tensors, ctx.shared, strict=True)):
-            if not ctx.needs_input_grad[4 + k]:
+            if not ctx.needs_input_grad[1 + k]:
                 found.append(None)
                 continue
             if shared:  # sum_i of_losses_i gradient_i
                 found.append(torch.tensordot(of_losses, gradient, dims=1))
             else:
                 found.append(gradient * of_losses.reshape(-1, *[1] * (gradient.ndim - 1)))
-        return (None, None, None, None, *found)
+        return (None, *found)
+
+
+@dataclass
+class _Call:
+    """All but the scores, and the maxima that are found."""
+
+    output: Any
+    how: Any
+    truth: Any
+    lengths: Any
+    start: Any = None
+    maxima: Any = None
+
+
+class _Labellings:
+    """Those of numbered examples."""
+
+    def __init__(self) -> None:
+        self._rows = np.empty((0, 0), dtype=np.int32)  # -1 behind a labelling
+
+    def of(self, keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
+        """A row for each example, of -1 if it has no labelling yet."""
+        self._widen(keys, width)
+        return self._rows[keys, :width]
+
+    def keep(self, keys: NDArray[np.int64], labellings: NDArray[np.int64]) -> None:
+        self._rows[keys, : labellings.shape[1]] = labellings  # of() has made room
+
+    def _widen(self, keys: NDArray[np.int64], width: int) -> None:
+        size, needed = self._rows.shape, (int(keys.max(initial=-1)) + 1, width)
+        if needed[0] <= size[0] and needed[1] <= size[1]:
+            return
+        count = size[0] if needed[0] <= size[0] else max(needed[0], 2 * size[0])
+        wider = np.full((count, max(size[1], width)), -1, dtype=np.int32)
+        wider[: size[0], : size[1]] = self._rows
+        self._rows = wider
 
 
 class _Layer(torch.nn.Module):
@@ -65,15 +105,19 @@ class _Layer(torch.nn.Module):
         losses are computed on the CPU; scores on another device are copied to it. float16 and
         bfloat16 are converted to float32. truth, lengths: tensors or arrays of whole numbers.
         """
+        return self._losses(scores, self._call(truth, lengths))
+
+    def _call(self, truth: Any, lengths: Any) -> _Call:
+        return _Call(self.output, self._settings(), _array(truth), _array(lengths))
+
+    def _losses(self, scores: Any, call: _Call) -> torch.Tensor:
         given = list(scores) if isinstance(scores, tuple | list) else [scores]
         for each in given:
             if not isinstance(each, torch.Tensor):
                 raise TypeError(f"scores: type is {type(each).__name__}, but must be torch.Tensor")
         tensors = [each.float() if each.dtype in _HALF else each for each in given]
         apply: Any = _Losses.apply  # without types in some versions of PyTorch
-        losses: torch.Tensor = apply(
-            _array(truth), _array(lengths), self.output, self._settings(), *_of_one_type(tensors)
-        )
+        losses: torch.Tensor = apply(call, *_of_one_type(tensors))
         if self.reduction == "none":
             return losses
         return losses.sum() if self.reduction == "sum" else losses.mean()
@@ -121,9 +165,34 @@ class StructuredLoss(_Layer):
         self.tolerance = tolerance
 
     _checked: Any = None  # (surrogate, what the library has made of it)
+    _known: _Labellings | None = None  # the last maxima of examples with keys
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_checked": None}
+        return self.__dict__ | {"_checked": None, "_known": None}
+
+    def forward(
+        self, scores: Any, truth: Any, lengths: Any = None, keys: Any = None
+    ) -> torch.Tensor:
+        """The loss, to be minimised.
+
+        scores, truth, lengths: as for the other layers. keys: whole numbers >= 0, such as the
+        places of the examples in the training set. The search for the maximum of an example begins
+        with the maximum of its last call, and takes the fewer steps the less the scores have
+        changed since; the losses are the same but for the error that max_bans and tolerance allow.
+        Keeps 4 bytes for each number of a labelling, for max(keys) + 1 labellings as long as the
+        longest.
+        """
+        call = self._call(truth, lengths)
+        if keys is None:
+            return self._losses(scores, call)
+        call.truth, places = np.asarray(call.truth), _checked_keys(keys, call.truth)
+        if self._known is None:
+            self._known = _Labellings()
+        shape = call.truth.shape
+        call.start = self._known.of(places, int(np.prod(shape[1:]))).reshape(shape)
+        losses = self._losses(scores, call)
+        self._known.keep(places, call.maxima.reshape(len(places), -1))
+        return losses
 
     def _settings(self) -> Any:
         if self._checked is None or self._checked[0] is not self.surrogate:
@@ -216,6 +285,17 @@ _HALF = (torch.float16, torch.bfloat16)
 
 def _array(numbers: Any) -> Any:
     return numbers.detach().cpu().numpy() if isinstance(numbers, torch.Tensor) else numbers
+
+
+def _checked_keys(keys: Any, truth: Any) -> NDArray[np.int64]:
+    array = np.asarray(_array(keys))
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"keys are of type {array.dtype}, but must be of integers")
+    if array.shape != np.shape(truth)[:1]:
+        raise ValueError(f"keys: shape is {array.shape}, but must be {np.shape(truth)[:1]}")
+    if array.min(initial=0) < 0:
+        raise ValueError(f"keys: {array.min()} is among them, but must be >= 0")
+    return array.astype(np.int64)
 
 
 def _of_one_type(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -34,4 +34,15 @@ inline std::optional<int> automatic_or_count(std::string_view option, std::strin
   return static_cast<int>(number);
 }
 
+/// The value of a text that is `auto` or a number. Throws InvalidOption if it is neither, or not in
+/// the range.
+inline std::optional<double> automatic_or_number(std::string_view option, std::string_view text,
+                                                 const Range& range) {
+  if (text == kAutomatic) return std::nullopt;
+  const double number = detail::parse_number(option, text);
+  require<InvalidOption>(range.holds(number), "option ", option, " is ", text,
+                         ", but must be auto or ", range.text);
+  return number;
+}
+
 }  // namespace margrove

@@ -2,6 +2,7 @@
 // How work that returns no stop reason, such as one search of an oracle, ends at the time limit.
 
 #include <exception>
+#include <string_view>
 
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
@@ -33,6 +34,20 @@ inline void end_if_out_of_time(RunControl* control) {
 /// of the time to what follows, the work so far does.
 inline void end_if_interrupted(const RunControl& control) {
   if (control.stop_reason() == Stop::interrupted) throw OutOfTime{};
+}
+
+/// What work() returns. Its end by the control becomes OutOfTimeLimit; the message begins with
+/// `source` and says that `what` was ended.
+template <class Work>
+auto done_in_time(std::string_view source, std::string_view what, const RunControl* control,
+                  const Work& work) {
+  try {
+    return work();
+  } catch (const OutOfTime&) {
+    const bool is_interrupted = control->stop_reason() == Stop::interrupted;
+    throw OutOfTimeLimit(concat(source, ": ", is_interrupted ? "an interruption" : "the time limit",
+                                " ended ", what, "; nothing is trained"));
+  }
 }
 
 /// Passes the control to workspaces that have a member for it, because their oracles may take long.

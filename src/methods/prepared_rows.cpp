@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "data/class_weight_reader.hpp"
@@ -19,6 +20,11 @@
 #include "model/process_encoder.hpp"
 
 namespace margrove {
+namespace {
+
+constexpr std::string_view kPreparation = "the preparation of the rows";
+
+}  // namespace
 
 ReadOptions read_options(const ModelParts& model) {
   return {.refuse_labels_alone = true,
@@ -220,7 +226,7 @@ Preprocessing fit_to_numbers(const CsrView& X, const PreprocessingOptions& optio
 CsrMatrix preprocess_columns(const ModelParts& model, const Rows& rows, const std::string& source,
                              RunControl* control) {
   require_kind(model, rows.kind(), rows.selection(), source);
-  return prepared_in_time(source, control, [&] {
+  return done_in_time(source, kPreparation, control, [&] {
     return info_of(rows.kind())
         .apply(model.records ? &*model.records : nullptr, model.preprocessing, rows, control);
   });
@@ -230,8 +236,8 @@ CsrMatrix preprocess(const ModelParts& model, const Rows& rows, const std::strin
                      RunControl* control, Executor& executor) {
   CsrMatrix X = preprocess_columns(model, rows, source, control);
   if (!model.kernel_features) return X;
-  return prepared_in_time(source, control,
-                          [&] { return model.kernel_features->apply(X, executor, control); });
+  return done_in_time(source, kPreparation, control,
+                      [&] { return model.kernel_features->apply(X, executor, control); });
 }
 
 FeatureRows::FeatureRows(const ModelParts& model, const Rows& rows, Executor& executor) {
@@ -452,7 +458,7 @@ PreparedRows prepare_rows(Examples raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options, std::vector<double> row_weights,
                           RunControl* control, Executor& executor) {
   const std::string source = raw.source;
-  return prepared_in_time(source, control, [&] {
+  return done_in_time(source, kPreparation, control, [&] {
     return prepare(std::move(raw), hierarchy, options, std::move(row_weights), control, executor);
   });
 }

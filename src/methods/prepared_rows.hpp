@@ -119,18 +119,6 @@ void require_kernel_features(const Method& method, bool are_given,
 RecordFeatures record_features_of(const ModelParts& kernel_model, const std::string& name,
                                   RecordSelection selection, const std::string& source);
 
-/// What prepare() returns. An end by the control, which is not null then, becomes OutOfTimeLimit.
-template <class Prepare>
-auto prepared_in_time(const std::string& source, RunControl* control, const Prepare& prepare) {
-  try {
-    return prepare();
-  } catch (const OutOfTime&) {
-    const bool is_interrupted = control->stop_reason() == Stop::interrupted;
-    throw OutOfTimeLimit(concat(source, ": ", is_interrupted ? "an interruption" : "the time limit",
-                                " ended the preparation of the rows; nothing is trained"));
-  }
-}
-
 /// The rows as the model's predictor takes them. Throws InvalidInput if they are not of
 /// row_kind(model), and OutOfTimeLimit where `control` asks to end; messages begin with `source`,
 /// if there is one. The executor is for kernel features.

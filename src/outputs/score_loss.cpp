@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +47,9 @@ struct ScoredChains {
     copy_ends(chains.end, "end", w.end);
     prepare(w);
   }
-  void read_truth(std::size_t i, Workspace& w) const {
-    w.truth = checked_truth<std::uint32_t>(out.truth_of(i), w.emissions.size() / K, K, i);
+  TagSequence labelling(std::size_t i, std::span<const std::int64_t> given, std::string_view what,
+                        const Workspace& w) const {
+    return checked_labels<std::uint32_t>(given, w.emissions.size() / K, K, what, i);
   }
   ChainOracle oracle(Workspace& w) const {
     return {w, static_cast<std::uint32_t>(K), w.truth, criteria, chains.outside_tag};
@@ -126,9 +128,12 @@ struct ScoredTrees {
       }
     }
   }
-  void read_truth(std::size_t i, Workspace& w) const {
-    w.truth = checked_truth<std::uint32_t>(out.truth_of(i), w.num_words, w.num_words + 1, i);
-    check_tree(w.truth, i, shape);
+  DependencyTree labelling(std::size_t i, std::span<const std::int64_t> given,
+                           std::string_view what, const Workspace& w) const {
+    DependencyTree tree =
+        checked_labels<std::uint32_t>(given, w.num_words, w.num_words + 1, what, i);
+    check_tree(tree, i, shape);
+    return tree;
   }
   DependencyOracle oracle(Workspace& w) const { return {w, w.num_words, w.truth, shape}; }
   std::array<std::vector<double>*, 1> scores(Workspace& w) const { return {&w.arcs}; }
@@ -190,8 +195,9 @@ struct ScoredFields {
     }
     prepare(w);
   }
-  void read_truth(std::size_t i, Workspace& w) const {
-    w.truth = checked_truth<std::uint8_t>(out.truth_of(i), K, 2, i);
+  LabelVector labelling(std::size_t i, std::span<const std::int64_t> given, std::string_view what,
+                        const Workspace&) const {
+    return checked_labels<std::uint8_t>(given, K, 2, what, i);
   }
   FieldOracle oracle(Workspace& w) const { return {w, w.truth, field}; }
   std::array<std::vector<double>*, 2> scores(Workspace& w) const {
@@ -244,12 +250,13 @@ struct ScoredChoices {
   }
 
   void read(std::size_t i, Workspace& w) const { copy_finite(labels.of(i), "labels", i, w.labels); }
-  void read_truth(std::size_t i, Workspace& w) const {
-    w.truth = checked_truth<std::uint8_t>(out.truth_of(i), out.width, 2, i);
-    const auto size = std::count(w.truth.begin(), w.truth.end(), 1);
-    require(size == std::ssize(w.truth) - std::count(w.truth.begin(), w.truth.end(), 0) &&
-                static_cast<std::size_t>(size) == num_chosen,
-            "truth of example ", i, " has ", size, " labels, but must have ", num_chosen);
+  LabelChoice labelling(std::size_t i, std::span<const std::int64_t> given, std::string_view what,
+                        const Workspace&) const {
+    LabelChoice choice = checked_labels<std::uint8_t>(given, out.width, 2, what, i);
+    const auto size = std::count(choice.begin(), choice.end(), 1);
+    require(static_cast<std::size_t>(size) == num_chosen, what, " of example ", i, " has ", size,
+            " labels, but must have ", num_chosen);
+    return choice;
   }
   EnumerationOracle<LabelChoice> oracle(Workspace& w) const {
     return choice_oracle(w.labels, w.truth, criteria);

@@ -69,17 +69,23 @@ struct ScoreBlocks {
 
 /// The truth, the maximum y* and the loss of each example. The labellings are blocks of `width`
 /// numbers. `best` is written by the tasks structured and best, and `truth` not read by marginals
-/// and best.
+/// and best. `start` has labellings that searches of the task structured begin with, such as the
+/// maxima at earlier scores, and -1 as the first number of examples without one; it may be empty.
 template <class Real>
 struct LossBlocks {
   std::span<const std::int64_t> truth;
   std::span<std::int64_t> best;
   std::span<Real> losses;
   std::size_t width = 1;
+  std::span<const std::int64_t> start = {};
 
   std::size_t size() const { return losses.size(); }
   std::span<const std::int64_t> truth_of(std::size_t i) const {
     return truth.subspan(i * width, width);
+  }
+  bool has_start(std::size_t i) const { return !start.empty() && start[i * width] != -1; }
+  std::span<const std::int64_t> start_of(std::size_t i) const {
+    return start.subspan(i * width, width);
   }
   std::span<std::int64_t> best_of(std::size_t i) const { return best.subspan(i * width, width); }
 };

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "hierarchy/graph_operations.hpp"
@@ -57,16 +59,17 @@ struct ScoredPaths {
     copy_finite(nodes.of(i), "scores", i, w.nodes);
     prepare(w);
   }
-  void read_truth(std::size_t i, Workspace& w) const {
-    const std::int64_t label = out.truth_of(i)[0];
+  NodeId labelling(std::size_t i, std::span<const std::int64_t> given, std::string_view what,
+                   const Workspace&) const {
+    const std::int64_t label = given[0];
     const bool is_flat = graph.num_edges() == 0;
-    require(std::binary_search(labels.begin(), labels.end(), label), "truth of example ", i, " is ",
-            label, ", but must be the number of a ",
+    require(std::binary_search(labels.begin(), labels.end(), label), what, " of example ", i,
+            " is ", label, ", but must be the number of a ",
             is_flat      ? "class"
             : with_inner ? "node"
                          : "leaf",
             is_flat ? concat(", 0 to ", labels.size() - 1) : "");
-    w.truth = static_cast<NodeId>(label);
+    return static_cast<NodeId>(label);
   }
   EnumerationOracle<NodeId> oracle(Workspace& w) const {
     fill_losses(w);
@@ -162,7 +165,7 @@ struct ScoredLabelSets {
     const FeatureId feature{0};
     const float one = 1.0F;
     for (std::size_t i = 0; i < out.size(); ++i) {
-      truth.append(true_leaves(i));
+      truth.append(leaves_of(i, out.truth_of(i), "truth"));
       ones.append_row({&feature, 1}, {&one, 1});
     }
     const std::vector<double> alpha(graph.num_nodes(), 1.0);
@@ -182,19 +185,17 @@ struct ScoredLabelSets {
     w.example = i;
     copy_finite(nodes.of(i), "scores", i, w.nodes);
   }
-  void read_truth(std::size_t i, Workspace& w) const {
-    w.truth.nodes.clear();
-    if (model) {
-      w.truth = model->truth(i);
-      return;
-    }
-    for (const NodeId leaf : true_leaves(i)) {
+  NodeShares labelling(std::size_t i, std::span<const std::int64_t> given, std::string_view what,
+                       const Workspace&) const {
+    NodeShares y;
+    std::vector<NodeId>& all = y.nodes;
+    for (const NodeId leaf : leaves_of(i, given, what)) {
       const auto path = graph.ancestors(leaf);
-      w.truth.nodes.insert(w.truth.nodes.end(), path.begin(), path.end());
+      all.insert(all.end(), path.begin(), path.end());
     }
-    auto& all = w.truth.nodes;
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
+    return y;
   }
   LabelSetModel::Oracle oracle(Workspace& w) const {
     w.columns.assign(model->num_weights(), 0.0F);
@@ -235,8 +236,9 @@ struct ScoredLabelSets {
   }
 
  private:
-  std::vector<NodeId> true_leaves(std::size_t i) const {
-    const auto in_set = checked_truth<char>(out.truth_of(i), out.width, 2, i);
+  std::vector<NodeId> leaves_of(std::size_t i, std::span<const std::int64_t> given,
+                                std::string_view what) const {
+    const auto in_set = checked_labels<char>(given, out.width, 2, what, i);
     std::vector<char> is_implied(out.width, 0);
     std::vector<NodeId> leaves;
     for (const NodeId leaf : graph.leaves()) {
@@ -244,9 +246,9 @@ struct ScoredLabelSets {
       leaves.push_back(leaf);
       for (const NodeId n : graph.ancestors(leaf)) is_implied[n] = 1;
     }
-    require(!leaves.empty(), "truth of example ", i, " has no leaf, but must have at least one");
+    require(!leaves.empty(), what, " of example ", i, " has no leaf, but must have at least one");
     for (std::size_t n = 0; n < out.width; ++n) {
-      require(!in_set[n] || is_implied[n], "truth of example ", i, " has node ", n,
+      require(!in_set[n] || is_implied[n], what, " of example ", i, " has node ", n,
               ", but no leaf below it");
     }
     return leaves;

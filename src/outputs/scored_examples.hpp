@@ -3,7 +3,8 @@
 //
 //   Labelling, Workspace         Workspace has a member `Labelling truth`
 //   read(i, w)                   copies the scores of example i to w and checks them
-//   read_truth(i, w)             the same for w.truth
+//   labelling(i, numbers, what, w)  a given labelling, checked; messages say `what` it is of
+//                                example i, after read(i, w)
 //   oracle(w)                    of the scores and of w.truth
 //   scores(w)                    all scores, as pointers to vectors of double
 //   prepare(w)                   to be called after these have changed
@@ -73,7 +74,7 @@ class ScoredExamples {
       Workspace& w = workspaces_[static_cast<std::size_t>(worker)];
       output_.read(i, w);
       if (options_.task != ScoreTask::best && options_.task != ScoreTask::marginals) {
-        output_.read_truth(i, w);
+        w.truth = output_.labelling(i, out_.truth_of(i), "truth", w);
       }
       out_.losses[i] = static_cast<Real>(loss(i, w));
     });
@@ -88,6 +89,9 @@ class ScoredExamples {
     for_each([&](std::size_t i, Workspace& w) {
       const O oracle = output_.oracle(w);
       LabelCache<Labelling> cache;
+      if (out_.has_start(i)) {
+        cache.labellings.push_back(output_.labelling(i, out_.start_of(i), "start", w));
+      }
       SearchLimits limits{.max_bans = options_.max_bans};
       if (kind == StructuredSearch::convex_hull) limits.tolerance = options_.tolerance;
       AnySearch run = AnySearch::make(kind, limits);
@@ -184,15 +188,15 @@ std::size_t length_of(std::span<const std::int64_t> lengths, const LossBlocks<Re
   return static_cast<std::size_t>(lengths[i]);
 }
 
-/// The first `length` numbers of a true labelling, which must be in [0, end).
+/// The first `length` numbers of a labelling, which must be in [0, end).
 template <class Label>
-std::vector<Label> checked_truth(std::span<const std::int64_t> truth, std::size_t length,
-                                 std::size_t end, std::size_t i) {
+std::vector<Label> checked_labels(std::span<const std::int64_t> given, std::size_t length,
+                                  std::size_t end, std::string_view what, std::size_t i) {
   std::vector<Label> labels(length);
   for (std::size_t t = 0; t < length; ++t) {
-    require(truth[t] >= 0 && static_cast<std::size_t>(truth[t]) < end, "truth of example ", i,
-            ": number ", t, " is ", truth[t], ", but must be in [0, ", end, ")");
-    labels[t] = static_cast<Label>(truth[t]);
+    require(given[t] >= 0 && static_cast<std::size_t>(given[t]) < end, what, " of example ", i,
+            ": number ", t, " is ", given[t], ", but must be in [0, ", end, ")");
+    labels[t] = static_cast<Label>(given[t]);
   }
   return labels;
 }

@@ -31,6 +31,7 @@ struct StructuredOptions : CommonOptions {
   SearchTolerance search_tolerance = {};
   SearchCalls search_calls = {};
   ConvexPasses convex_passes = {};
+  LearningRate learning_rate = {};
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;

@@ -103,6 +103,77 @@ def test_threads_do_not_change_a_bit(name: str) -> None:
         assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.parametrize(("name", "surrogate"), CASES)
+def test_a_start_changes_no_loss(name: str, surrogate: str) -> None:
+    scores, truth, lengths = draw(name)
+    how: Any = {"output": PROBLEMS[name].output, "surrogate": surrogate, "lengths": lengths}
+    how["max_bans"] = 100
+    cold = structured_loss(scores, truth, **how)
+    of_other_scores = structured_loss(draw(name, seed=7)[0], truth, **how).y_star
+    some = cold.y_star.copy()
+    some[::2] = -1  # without a start
+    for start in (cold.y_star, of_other_scores, some, truth):
+        given = np.asarray(start)
+        warm = structured_loss(scores, truth, start=given, **how)
+        assert warm.loss == pytest.approx(cold.loss, rel=1e-6, abs=1e-9)
+        assert (warm.y_star == cold.y_star).all()
+
+
+def test_a_start_at_the_maximum_saves_calls() -> None:
+    # A search that begins at the maximum has only to confirm it, and evaluates psi less often.
+    scores, truth, lengths = draw("chain")
+
+    class Counted:
+        calls = 0
+
+        def value(self, m: float, g: float) -> float:
+            type(self).calls += 1
+            return g * (1 + m) if m > -1 else 0.0
+
+        def derivative_m(self, m: float, g: float) -> float:
+            return g if m > -1 else 0.0
+
+        def derivative_g(self, m: float, g: float) -> float:
+            return max(0.0, 1 + m)
+
+    calls = []
+    start = None
+    for _ in range(2):
+        Counted.calls = 0
+        found = structured_loss(
+            scores,
+            truth,
+            Chain(),
+            Counted(),
+            "convex-hull",
+            lengths=lengths,
+            max_bans=0,
+            start=start,
+        )
+        calls.append(Counted.calls)
+        start = found.y_star
+    assert calls[1] < calls[0]
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "message"),
+    [
+        ([[0.0] * 3] * 3, TypeError, "start is of type float64"),
+        ([[0] * 3] * 2, ValueError, r"start: shape is \(2, 3\), but must be \(3, 3\)"),
+        (
+            [[0, 3, 0]] * 3,
+            ValueError,
+            r"start of example 0: number 1 is 3, but must be in \[0, 3\)",
+        ),
+        ([[-1] * 3, [0, -1, 0], [-1] * 3], ValueError, "start of example 1: number 1 is -1"),
+    ],
+)
+def test_wrong_starts_are_named(start: Any, error: type[Exception], message: str) -> None:
+    scores = (np.zeros((3, 3, 3)), np.zeros((3, 3)))
+    with pytest.raises(error, match=message):
+        structured_loss(scores, [[0] * 3] * 3, Chain(), "slack", start=start)
+
+
 @pytest.mark.parametrize("search", ["binary", "bisecting", "convex-hull"])
 def test_searches_for_slack_rescaling_find_at_most_the_maximum(search: str) -> None:
     scores, truth, lengths = draw("chain")

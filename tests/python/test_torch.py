@@ -9,6 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch")
 
+import margrove.losses  # noqa: E402
+import margrove.torch  # noqa: E402
 from margrove.losses import Chain, MultiClass, structured_loss  # noqa: E402
 from margrove.torch import LogLikelihoodLoss, PerturbedLoss, StructuredLoss  # noqa: E402
 from own_losses import CASES, PROBLEMS, best_labelling, of_example  # noqa: E402
@@ -144,6 +146,63 @@ def test_a_layer_is_trained() -> None:
         optimizer.step()
         history.append(value.item())
     assert history[-1] < 0.7 * history[0]
+
+
+def changed(scores: list[Any], seed: int) -> list[Any]:
+    random = np.random.default_rng(seed)
+    return [s.detach() + 0.3 * torch.tensor(random.normal(size=s.shape)) for s in scores]
+
+
+@pytest.mark.parametrize(("name", "surrogate"), CASES)
+def test_keys_change_no_loss(name: str, surrogate: str) -> None:
+    scores, truth, lengths = draw(name)
+    loss = StructuredLoss(PROBLEMS[name].output, surrogate, reduction="none", max_bans=100)
+    keys = np.random.default_rng(0).permutation(SIZE) + 2
+    for epoch in range(3):
+        now = changed(scores, epoch)
+        losses = loss(now, truth, lengths, keys=keys)
+        assert torch.allclose(losses, loss(now, truth, lengths), rtol=1e-6)
+
+
+def test_searches_begin_with_the_last_maximum_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+
+    def evaluate(*arguments: Any) -> Any:
+        starts.append(arguments[5])
+        return original(*arguments)
+
+    original = margrove.losses.evaluate
+    monkeypatch.setattr(margrove.torch, "evaluate", evaluate)
+    loss = StructuredLoss(Chain(), "slack")
+    scores = (torch.randn(4, 5, 3), torch.randn(3, 3))
+    truth = np.zeros((4, 5), int)
+    loss(scores, truth)
+    loss(scores, truth, [5, 5, 5, 5], keys=torch.tensor([7, 0, 2, 1]))
+    loss((scores[0][:, :4], scores[1]), truth[:, :4], [3, 4, 2, 4], keys=[9, 8, 3, 4])
+    loss(scores, truth, [5, 4, 5, 2], keys=[0, 8, 6, 3])
+    maxima = structured_loss(tuple(s.numpy() for s in scores), truth, Chain(), "slack").y_star
+    assert starts[0] is None
+    assert (starts[1] == -1).all()
+    assert (starts[2] == -1).all()
+    assert starts[3][0].tolist() == maxima[1].tolist()
+    assert (starts[3][1][:4] >= 0).all()
+    assert starts[3][1][4] == -1
+    assert (starts[3][2] == -1).all()
+    assert (starts[3][3] >= 0).tolist() == [True, True, False, False, False]
+    again = pickle.loads(pickle.dumps(loss))
+    again(scores, truth, keys=[0, 1, 2, 3])
+    assert (starts[4] == -1).all()
+
+
+def test_wrong_keys_are_errors() -> None:
+    loss = StructuredLoss(Chain(), "slack")
+    scores, truth = (torch.zeros(2, 3, 3), torch.zeros(3, 3)), np.zeros((2, 3), int)
+    with pytest.raises(TypeError, match="keys are of type float64, but must be of integers"):
+        loss(scores, truth, keys=[0.5, 1])
+    with pytest.raises(ValueError, match=r"keys: shape is \(3,\), but must be \(2,\)"):
+        loss(scores, truth, keys=[0, 1, 2])
+    with pytest.raises(ValueError, match="keys: -4 is among them, but must be >= 0"):
+        loss(scores, truth, keys=[0, -4])
 
 
 def test_a_module_is_copied_pickled_and_printed() -> None:

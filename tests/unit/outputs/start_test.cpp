@@ -182,6 +182,45 @@ TEST(ConvexPasses, where_there_are_none_throw) {
   for (const char* text : {"auto", "0", "12"}) EXPECT_EQ(ConvexPasses::parse(text).to_text(), text);
 }
 
+TEST(LearningRate, is_the_size_of_the_first_step) {
+  const SequenceData data = sequences(1, 7);
+  const ChainModel model(data, Criteria::hamming);
+  // One example, so that the weights after the first step are its size times a difference.
+  const auto first_step = [&](double C, LearningRate rate, std::span<const float> start = {}) {
+    const StructuredTraining training{
+        .solver = StructuredSolver::sgd, .C = C, .epochs = 1, .learning_rate = rate};
+    return train(model, training, start).weights;
+  };
+  const std::vector<float> of_rate_1 = first_step(0.5, {1.0});
+  EXPECT_NE(of_rate_1, std::vector<float>(of_rate_1.size()));
+  for (const double rate : {0.01, 0.25, 3.0}) {
+    // w = -S / (lambda (1 + t0)) with lambda = 1 / C and t0 = C / rate
+    const double share = (0.5 / (1.0 + 0.5 / rate)) / (0.5 / (1.0 + 0.5));
+    const std::vector<float> w = first_step(0.5, {rate});
+    for (std::size_t k = 0; k < w.size(); ++k) EXPECT_NEAR(w[k], share * of_rate_1[k], 1e-6);
+  }
+  EXPECT_EQ(first_step(0.5, {0.5}), first_step(0.5, {}));
+  const std::vector<float> start(of_rate_1.size(), 0.125F);
+  EXPECT_EQ(first_step(1.0, {1.0 / 11.0}, start), first_step(1.0, {}, start));
+  const std::vector<float> slow = first_step(1.0, {1e-6}, start);
+  for (const float w : slow) EXPECT_NEAR(w, 0.125F, 1e-4);
+}
+
+TEST(LearningRate, of_other_solvers_and_wrong_texts_throw) {
+  const SequenceData data = sequences(10, 7);
+  const ChainModel model(data, Criteria::hamming);
+  for (const auto solver : {StructuredSolver::bcfw, StructuredSolver::one_slack}) {
+    EXPECT_EQ(message_of([&] { train(model, {.solver = solver, .learning_rate = {0.25}}); }),
+              std::string("option learning_rate is 0.25, but solver is ") +
+                  std::string(name_of(solver)) + "; it is for sgd");
+  }
+  for (const char* text : {"0", "-1", "inf"}) {
+    EXPECT_EQ(message_of([&] { LearningRate::parse(text); }),
+              std::string("option learning_rate is ") + text + ", but must be auto or > 0");
+  }
+  for (const char* text : {"auto", "0.25"}) EXPECT_EQ(LearningRate::parse(text).to_text(), text);
+}
+
 TEST(SearchLimits, calls_of_a_search_are_limited) {
   const SequenceData data = sequences(60, 6);
   const ChainModel model(data, Criteria::hamming);
