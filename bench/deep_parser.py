@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from structured_runs import p_of_swaps
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "python" / "parser"))
 example: Any = importlib.import_module("parser")
 
 RUNS = ("likelihood", "margin", "slack", "prob")
-SWAPS = 10_000
 Record = dict[str, Any]
 
 
@@ -74,38 +74,32 @@ class Bench:
         return {"epochs": epochs, "seconds": seconds, "right": counts}
 
 
-def p_of_swaps(first: Record, second: Record) -> float:
-    """Of the difference in words with the true head and relation, two-sided."""
-    differences = (first["las"] - second["las"]).sum(axis=0)  # a value for each sentence
-    random = np.random.default_rng(0)
-    signs = random.choice([-1.0, 1.0], size=(SWAPS, len(differences)))
-    others = np.abs(signs @ differences)
-    return float((1 + (others >= abs(differences.sum()) - 1e-9).sum()) / (1 + SWAPS))
-
-
-def summary(records: list[Record]) -> Record:
-    """Of the seeds of a run: the scores of each, and the true words of each sentence."""
+def summary(records: list[Record], words: list[int]) -> Record:
+    """Of the seeds of a run: the scores of each, and the true words of each sentence, which has so
+    many."""
     found: Record = {}
     for k, name in enumerate(("uas", "las")):
         found[name] = np.array([[pair[k] for pair in r["right"]] for r in records], dtype=float)
         found[f"dev {name}"] = np.array(
             [max(r["epochs"], key=lambda e: e[2])[1 + k] for r in records]
         )
+    right = found["las"].sum(axis=0)  # a value for each sentence
+    found["counts"] = np.stack([right, len(records) * np.array(words, dtype=float)], axis=1)
     found["seconds"] = np.mean([r["seconds"] for r in records])
     return found
 
 
-def print_table(runs: dict[str, list[Record]], against: str, words: int) -> None:
+def print_table(runs: dict[str, list[Record]], against: str, words: list[int]) -> None:
     heads = ("run", "seeds", "CPU s", "dev UAS", "dev LAS", "test UAS", "test LAS", "p of LAS")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    found = {name: summary(records) for name, records in runs.items()}
+    found = {name: summary(records, words) for name, records in runs.items()}
     for name, of_run in found.items():
         scores = [of_run["dev uas"], of_run["dev las"]]
-        scores += [of_run[key].sum(axis=1) / words for key in ("uas", "las")]
+        scores += [of_run[key].sum(axis=1) / sum(words) for key in ("uas", "las")]
         cells = [f"{np.mean(s):.4f} ± {np.std(s, ddof=len(s) > 1):.4f}" for s in scores]
         seeds = len(runs[name])
         with_other = name != against and len(runs.get(against, ())) == seeds
-        p = f"{p_of_swaps(of_run, found[against]):.2g}" if with_other else "–"
+        p = f"{p_of_swaps(of_run['counts'], found[against]['counts']):.2g}" if with_other else "–"
         print(f"| {name} | {seeds} | {of_run['seconds']:.0f} | {' | '.join(cells)} | {p} |")
 
 
@@ -162,7 +156,7 @@ def main() -> None:
              for run, options in wanted.items()}  # fmt: skip
     gold = importlib.import_module("sentences").read(arguments.data / "test.conllu")
     made = {run: of_run for run, of_run in found.items() if of_run}
-    print_table(made, arguments.against, sum(map(len, gold)))
+    print_table(made, arguments.against, list(map(len, gold)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from structured_runs import files_of
+
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 
@@ -45,17 +47,6 @@ def letters(program: str, data: Path) -> None:
                 f"dual {values(line, 'dual')[0]} test_error {values(line, 'test_error')[0]}",
                 flush=True,
             )
-
-
-def write_split(source: Path, folder: Path) -> list[Path]:
-    """The documents between -DOCSTART- lines, three fifths, one and one."""
-    documents = re.split(r"^-DOCSTART-.*\n", source.read_text(), flags=re.MULTILINE)
-    documents = [text for text in documents if text.strip()]
-    files = [folder / name for name in ("train.conll", "dev.conll", "test.conll")]
-    for number, file in enumerate(files):
-        parts = [d for k, d in enumerate(documents) if max(0, k % 5 - 2) == number]
-        file.write_text("\n".join(parts))
-    return files
 
 
 def tags(task: str, program: str, files: list[Path], passes: int, repeats: int) -> None:
@@ -101,9 +92,7 @@ def main() -> None:
         return
     folder = args.data / {"pos": "ud-english-ewt-pos"}.get(args.task, args.task)
     with tempfile.TemporaryDirectory() as temporary:
-        files = [folder / f"{part}.conll" for part in ("train", "dev", "test")]
-        if args.task == "wikigold":
-            files = write_split(folder / "all.conll", Path(temporary))
+        files = files_of(folder.parent, folder.name, Path(temporary))
         tags(args.task, args.program, files, args.passes, args.repeats)
 
 

@@ -10,13 +10,12 @@ fifth of the training rows for development). Dependency trees: ud-english-ewt.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
-from sequence_tables import write_split
+from structured_runs import metrics, write_split
 
 Problem = tuple[list[str], Path, Path, str]  # options, training file, development file, metric
 
@@ -97,13 +96,7 @@ def measure(program: str, problem: Problem, options: list[str], model: Path, lim
     after = os.times()
     seconds = after.children_user - before.children_user + after.children_system
     seconds -= before.children_system
-    answer = subprocess.run(
-        [program, "evaluate", "--json", str(model), str(dev)], capture_output=True, check=True
-    )
-    values = json.loads(answer.stdout)
-    values = values.get("metrics", values)
-    score = values[metric]
-    score = score["value"] if isinstance(score, dict) else score
+    score = metrics(program, model, dev)[metric]
     passes = dict(line.split("\t", 1) for line in done.stdout.splitlines())["passes"]
     return f"{seconds:8.1f} {passes:>4}   {metric} {score:.4f}"
 

@@ -238,12 +238,14 @@ void tags(const std::string& train_path, const std::string& test_paths,
 void features(const std::string& path, const std::string& train_path,
               const ChainSvmOptions& options) {
   const ColumnCorpus corpus = read_columns(path);
-  const WordClusters clusters = clusters_of(read_columns(train_path), options);
+  const ColumnCorpus train = read_columns(train_path);
+  const WordClusters clusters = clusters_of(train, options);
+  const TokenTemplates templates{alphabet_of(train), options.word_pairs, &clusters};
   const VisitFeature print = [](std::string_view name, float) { fmt::print("\t{}", name); };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
       fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
-      token_features(corpus, i, t, {options.word_pairs, &clusters}, print);
+      token_features(corpus, i, t, templates, print);
       fmt::print("\n");
     }
     fmt::print("\n");

@@ -9,14 +9,11 @@ training, span F1 or token accuracy on the development and on the test part, byt
 """
 
 import argparse
-import json
-import os
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from sequence_tables import write_split
+from structured_runs import files_of, metrics, train
 
 NONE = ["--word-pairs=false", "--word-clusters", "0"]
 RUNS = {
@@ -34,19 +31,8 @@ SEEDS = range(3)
 def measure(program: str, options: list[str], files: list[Path], metric: str) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
-        command = [program, "train", "--quiet", "--threads", "1"]
-        command += ["--method", "structured"]
-        before = os.times()
-        subprocess.run([*command, *options, str(files[0]), str(model)], check=True, stdout=-1)
-        after = os.times()
-        seconds = after.children_user + after.children_system
-        seconds -= before.children_user + before.children_system
-        scores = []
-        for file in files[1:]:
-            ask = [program, "evaluate", "--json", str(model), str(file)]
-            values = json.loads(subprocess.run(ask, check=True, stdout=-1).stdout)
-            value = values.get("metrics", values)[metric]
-            scores.append(value["value"] if isinstance(value, dict) else value)
+        seconds = train(program, options, files[0], model).cpu
+        scores = [metrics(program, model, file)[metric] for file in files[1:]]
         return [seconds, *scores, model.stat().st_size]
 
 
@@ -58,10 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only:
-            source = arguments.data / name
-            files = [source / f"{part}.conll" for part in ("train", "dev", "test")]
-            if name == "wikigold":
-                files = write_split(source / "all.conll", Path(folder))
+            files = files_of(arguments.data, name, Path(folder))
             metric = "token_accuracy" if name.endswith("-pos") else "span_f1"
             for run, options in RUNS.items():
                 rows = [

@@ -10,11 +10,10 @@ attachment scores on both parts; the development part would choose.
 """
 
 import argparse
-import json
-import os
-import subprocess
 import tempfile
 from pathlib import Path
+
+from structured_runs import metrics, train
 
 GENRES = {
     "reviews, answers": ("reviews", "answers"),
@@ -38,22 +37,11 @@ def select(source: Path, target: Path, genres: tuple[str, ...]) -> None:
 
 
 def measure(program: str, options: list[str], files: list[Path], model: Path) -> str:
-    command = [program, "train", "--quiet", "--threads", "1", "--method", "structured"]
-    command += ["--model", "dependency", *options, str(files[0]), str(model)]
-    before = os.times()
-    done = subprocess.run(command, check=True, stdout=-1, text=True)
-    after = os.times()
-    seconds = after.children_user + after.children_system
-    seconds -= before.children_user + before.children_system
-    passes = dict(line.split("\t", 1) for line in done.stdout.splitlines())["passes"]
-    cells = [f"{seconds:.0f}", passes]
+    run = train(program, ["--model", "dependency", *options], files[0], model)
+    cells = [f"{run.cpu:.0f}", run.values()["passes"]]
     for file in files[1:]:
-        ask = [program, "evaluate", "--json", str(model), str(file)]
-        values = json.loads(subprocess.run(ask, check=True, stdout=-1).stdout)
-        values = values.get("metrics", values)
-        for name in ("uas", "las"):
-            value = values[name]
-            cells.append(f"{value['value'] if isinstance(value, dict) else value:.4f}")
+        found = metrics(program, model, file)
+        cells += [f"{found[name]:.4f}" for name in ("uas", "las")]
     return " | ".join(cells)
 
 

@@ -22,12 +22,9 @@ OPTIONS = {
     "loss": ("margin", "likelihood, margin, slack, prob, or another surrogate of margrove.torch"),
     "vectors": ("none", "contextual vectors: none, minilm, or a model of transformers"),
     "epochs": (8, "passes over the sentences"),
-    "margin_epochs": (
-        -1,
-        "first ones, by margin rescaling; -1: half for prob, which is flat at first",
-    ),
-    "later_rate": (0.3, "factor of the step size after these"),
-    "rate": (2e-3, "step size of Adam at first; it falls to 0"),
+    "margin_epochs": (-1, "first ones, by margin rescaling; -1: half of them for prob, else 0"),
+    "later_rate": (1.0, "factor of the step size after these"),
+    "rate": (4e-3, "step size of Adam at first; it falls to 0"),
     "batch": (800, "words of a batch"),
     "width": (200, "states of the recurrent network in each direction"),
     "layers": (1, "its layers"),
@@ -49,14 +46,12 @@ def vocabulary(sentences):
 class Parser:
     def __init__(self, options, lists, transformer=None):
         self.options, self.lists, vectors = options, lists, options["vectors"]
-        known = transformer or vectors == "none"
         try:
+            known = transformer or vectors == "none"
             self.transformer = transformer if known else Transformer(vectors, DEVICE)
         except (ImportError, OSError) as error:
             raise ValueError(f"vectors are {vectors}: {error}") from error
-        self.numbers = {
-            name: {key: k for k, key in enumerate(each)} for name, each in lists.items()
-        }
+        self.numbers = {name: {key: k for k, key in enumerate(lists[name])} for name in lists}
         torch.manual_seed(options["seed"])
         shape = (options[name] for name in ("width", "layers", "dropout"))
         width = self.transformer.width if self.transformer else 0
