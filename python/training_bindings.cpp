@@ -126,7 +126,7 @@ std::optional<KernelFeatures> kernel_features_of(const TrainingInput& input, con
 KernelRows kernel_rows_of(const TrainingInput& input, const Method& method,
                           const OptionTable& table, const CsrView& X, Executor& executor,
                           RunControl& control) {
-  return prepared_in_time("X", &control, [&] {
+  return done_in_time("X", "the preparation of the rows", &control, [&] {
     KernelRows rows{kernel_features_of(input, method, table, X, executor, control), {}};
     if (rows.features) rows.X = rows.features->apply(X, executor, &control);
     return rows;

@@ -309,6 +309,7 @@ AUTOMATIC_NUMBERS = {
     "search_tolerance": "float",
     "search_calls": "int",
     "convex_passes": "int",
+    "learning_rate": "float",
     "max_rounds": "int",
 }
 

@@ -108,6 +108,15 @@ struct ConvexPasses {
   std::string to_text() const;
 };
 
+/// The size of the first step of sgd. None stands for `auto`: C, and C / 11 from weights of an
+/// earlier model.
+struct LearningRate {
+  std::optional<double> value;
+  /// Throws InvalidOption unless the text is `auto` or a number > 0.
+  static LearningRate parse(std::string_view text);
+  std::string to_text() const;
+};
+
 /// The fields that all estimators trained as structured SVMs share. `when` is put before each help
 /// text, and `automatic` says what the solver auto is.
 template <class Options>
@@ -134,7 +143,7 @@ auto structured_fields(const std::string& when = {},
                    "fractional optimum integral; auto: 10, and 0 for prob by sgd"),
   };
 }
-/// The limits of one search, and what sgd does first.
+/// The limits of one search, what sgd does first, and how long its steps are.
 template <class Options>
 auto search_fields() {
   return std::tuple{
@@ -150,6 +159,9 @@ auto search_fields() {
             "prob by sgd: number of first passes that train with its convex extension prob-convex, "
             "as prob is flat where margins are badly violated; auto: half of max_passes, and 0 "
             "from the weights of an earlier model"),
+      field("learning_rate", &Options::learning_rate,
+            "sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) "
+            "with n examples; auto: C, and C / 11 from the weights of an earlier model"),
   };
 }
 }  // namespace detail
@@ -165,6 +177,7 @@ struct StructuredSvmOptions {
   detail::SearchTolerance search_tolerance = {};
   detail::SearchCalls search_calls = {};
   detail::ConvexPasses convex_passes = {};
+  detail::LearningRate learning_rate = {};
   std::uint64_t seed = 0;
 
   static auto fields() {

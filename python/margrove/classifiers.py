@@ -2238,6 +2238,9 @@ class StructuredSVC(Structured):
         prob by sgd: number of first passes that train with its convex extension prob-convex, as
         prob is flat where margins are badly violated; auto: half of max_passes, and 0 from the
         weights of an earlier model
+    learning_rate : float | str, default "auto"
+        sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) with n
+        examples; auto: C, and C / 11 from the weights of an earlier model
     decision : str, default "auto"
         label sets and tags: the labelling with the highest score (argmax), or with the highest
         score after a tuned number is added for each label, leaf or tag of a span (offset); auto:
@@ -2361,6 +2364,7 @@ class StructuredSVC(Structured):
         search_tolerance: float | str = "auto",
         search_calls: int | str = "auto",
         convex_passes: int | str = "auto",
+        learning_rate: float | str = "auto",
         decision: str = "auto",
         decision_folds: int = 3,
         decision_metric: str = "micro-f1",
@@ -2407,6 +2411,7 @@ class StructuredSVC(Structured):
         self.search_tolerance = search_tolerance
         self.search_calls = search_calls
         self.convex_passes = convex_passes
+        self.learning_rate = learning_rate
         self.decision = decision
         self.decision_folds = decision_folds
         self.decision_metric = decision_metric

@@ -119,6 +119,9 @@ class StructuredSVM(BaseEstimator):
         prob by sgd: number of first passes that train with its convex extension prob-convex, as
         prob is flat where margins are badly violated; auto: half of max_passes, and 0 from the
         weights of an earlier model
+    learning_rate : float | str, default "auto"
+        sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) with n
+        examples; auto: C, and C / 11 from the weights of an earlier model
     C : float, default 1.0
         loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
     tolerance : float, default 0.01
@@ -152,6 +155,7 @@ class StructuredSVM(BaseEstimator):
         search_tolerance: float | str = "auto",
         search_calls: int | str = "auto",
         convex_passes: int | str = "auto",
+        learning_rate: float | str = "auto",
         C: float = 1.0,
         tolerance: float = 0.01,
         max_passes: int = 50,
@@ -168,6 +172,7 @@ class StructuredSVM(BaseEstimator):
         self.search_tolerance = search_tolerance
         self.search_calls = search_calls
         self.convex_passes = convex_passes
+        self.learning_rate = learning_rate
         self.C = C
         self.tolerance = tolerance
         self.max_passes = max_passes

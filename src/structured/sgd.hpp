@@ -36,7 +36,8 @@ namespace margrove {
 struct SgdOptions {
   double C = 1.0;
   int max_passes = 20;
-  double warm_up = 1.0;   // passes that the step size counts as made before; 0: as in Pegasos
+  double warm_up = 1.0;   // passes that the step size counts as made before, so that the first
+                          // step has the size C / warm_up; 0: as in Pegasos
   bool averaging = true;  // return the average of the iterates, in which later ones weigh more
   int minibatch = 1;      // examples whose oracles run at the same weights, in parallel
   /// Ends where two passes in a row lower the objective, as the passes see it, by no more than this
@@ -234,13 +235,13 @@ class Sgd {
   }
   /// Writes the state after complete passes to the checkpoint.
   void keep_state_in(Checkpoint& checkpoint) { checkpoint_ = &checkpoint; }
-  /// Begins at weights w instead of 0, as if kPassesOfStart passes had led there, so that steps are
-  /// small and the next pass keeps most of w. Before the first pass. Throws InvalidInput if their
-  /// number differs.
-  void start_at(std::span<const float> w) {
+  /// Begins at weights w instead of 0, as if further passes had led there, so that steps are small
+  /// and the next pass keeps most of w. Before the first pass; options.warm_up or `passes` is not
+  /// 0. Throws InvalidInput if their number differs.
+  void start_at(std::span<const float> w, double passes = kPassesOfStart) {
     require(w.size() == sum_.size(), "sgd: start of ", w.size(), " weights, but must be ",
             sum_.size());
-    offset_ += kPassesOfStart * static_cast<double>(model_.num_examples());
+    offset_ += passes * static_cast<double>(model_.num_examples());
     for (std::size_t k = 0; k < w.size(); ++k) {
       sum_[k] = static_cast<float>(-lambda_ * offset_ * static_cast<double>(w[k]));
     }

@@ -1,7 +1,6 @@
 #include "structured/structured_training.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/automatic_number.hpp"
@@ -31,11 +30,7 @@ BanLimit BanLimit::parse(std::string_view text) {
 std::string BanLimit::to_text() const { return automatic_number_text(rounds); }
 
 SearchTolerance SearchTolerance::parse(std::string_view text) {
-  if (text == kAutomatic) return {};
-  const double value = detail::parse_number("search_tolerance", text);
-  require<InvalidOption>(value >= 0 && std::isfinite(value), "option search_tolerance is ", text,
-                         ", but must be auto or >= 0");
-  return {value};
+  return {automatic_or_number("search_tolerance", text, non_negative)};
 }
 std::string SearchTolerance::to_text() const { return automatic_number_text(value); }
 
@@ -49,13 +44,22 @@ ConvexPasses ConvexPasses::parse(std::string_view text) {
 }
 std::string ConvexPasses::to_text() const { return automatic_number_text(number); }
 
-void check_convex_passes(const StructuredTraining& training, StructuredSolver solver) {
+LearningRate LearningRate::parse(std::string_view text) {
+  return {automatic_or_number("learning_rate", text, positive)};
+}
+std::string LearningRate::to_text() const { return automatic_number_text(value); }
+
+void check_options_of_sgd(const StructuredTraining& training, StructuredSolver solver) {
+  const auto check_solver = [&](const char* option, const std::string& given) {
+    require<InvalidOption>(solver == StructuredSolver::sgd, "option ", option, " is ", given,
+                           ", but solver is ", name_of(solver), "; it is for sgd");
+  };
+  if (training.learning_rate.value) check_solver("learning_rate", training.learning_rate.to_text());
   if (!training.convex_passes.number) return;
   const std::string given = training.convex_passes.to_text();
   require<InvalidOption>(is<ProbLoss>(training.surrogate), "option convex_passes is ", given,
                          ", but surrogate is ", training.surrogate.to_text(), "; it is for prob");
-  require<InvalidOption>(solver == StructuredSolver::sgd, "option convex_passes is ", given,
-                         ", but solver is ", name_of(solver), "; it is for sgd");
+  check_solver("convex_passes", given);
 }
 
 int convex_passes(const StructuredTraining& training, bool has_start) {

@@ -22,6 +22,7 @@ namespace margrove {
 
 using detail::BanLimit;
 using detail::ConvexPasses;
+using detail::LearningRate;
 using detail::SearchCalls;
 using detail::SearchTolerance;
 
@@ -51,6 +52,7 @@ struct StructuredTraining {
   SearchTolerance search_tolerance = {};
   SearchCalls search_calls = {};
   ConvexPasses convex_passes = {};
+  LearningRate learning_rate = {};
   std::uint64_t seed = 0;
   double settled = 0.0;  // of sgd only (SgdOptions)
   // Of bcfw only.
@@ -87,6 +89,7 @@ StructuredTraining structured_training(const Options& options, double C) {
     training.search_tolerance = options.search_tolerance;
     training.search_calls = options.search_calls;
     training.convex_passes = options.convex_passes;
+    training.learning_rate = options.learning_rate;
   }
   return training;
 }
@@ -138,9 +141,9 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 /// given that the search does not have.
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver);
-/// Throws InvalidOption if convex_passes is given for another solver than sgd or for a surrogate
-/// without a convex extension.
-void check_convex_passes(const StructuredTraining& training, StructuredSolver solver);
+/// Throws InvalidOption if convex_passes or learning_rate is given for another solver than sgd, or
+/// convex_passes for a surrogate without a convex extension.
+void check_options_of_sgd(const StructuredTraining& training, StructuredSolver solver);
 /// The passes of sgd, of all that it makes, that train with the convex extension of the surrogate.
 int convex_passes(const StructuredTraining& training, bool has_start);
 inline bool uses_sgd(const StructuredTraining& training) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -61,9 +62,11 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   const auto search =
       AnySearch::make(search_kind, search_limits(training, search_kind, StructuredSolver::sgd));
   const std::string surrogate = training.surrogate.to_text();
+  const std::optional<double>& rate = training.learning_rate.value;
   Sgd run(model, psi, search,
           SgdOptions{.C = training.C,
                      .max_passes = training.epochs,
+                     .warm_up = rate ? training.C / *rate : SgdOptions{}.warm_up,
                      .settled = training.settled,
                      .seed = training.seed},
           executor, control, inputs.example_weights);
@@ -72,7 +75,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
             "sgd: the earlier run had another hierarchy, other node weights or another loss");
     run.resume(start->sums);
   } else if (!inputs.start.empty()) {
-    run.start_at(inputs.start);
+    run.start_at(inputs.start, rate ? 0.0 : decltype(run)::kPassesOfStart);
   }
   Checkpoint* const checkpoint = inputs.continuation.checkpoint;
   int num_done = 0;

@@ -45,7 +45,7 @@ StructuredResult train_structured(const Model& model, const StructuredTraining& 
                                   const StructuredInputs<Model, Problem>& inputs = {}) {
   require_criteria(training.surrogate, criteria_of(model));
   StructuredSolver solver = chosen_solver(training.solver, training.surrogate);
-  check_convex_passes(training, solver);
+  check_options_of_sgd(training, solver);
   const StructuredSearch search =
       chosen_search(training.search, training.surrogate, solver, abilities_of<OracleOf<Model>>());
   if (model.num_examples() == 0) solver = StructuredSolver::bcfw;  // all weights are 0

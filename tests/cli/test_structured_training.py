@@ -110,6 +110,37 @@ class Structured(CliTest):
         for model, version in (("with", 13), ("without", 1)):
             self.assertRegex(self.run_program("info", model)[0], rf"\nformat version +{version}\n")
 
+    def test_capitals_of_any_alphabet_tell_names(self) -> None:
+        # Names occur once and begin with other letters than those of the training, so that only
+        # capitals tell them apart from other words.
+        consonants, vowels = "bdfgklmnprst", "aeiou"
+        words = [a + b + c + d for a in consonants for b in vowels for c in consonants[:4]
+                 for d in vowels[:2]]  # fmt: skip
+        latin = consonants + vowels
+        text = {"train": "", "test": ""}
+        draw = random.Random(0)
+        for pair in zip(words[::2], words[1::2], strict=True):
+            part = "test" if pair[0][0] in consonants[8:] else "train"
+            name, word = draw.sample(pair, 2)
+            tagged = draw.sample([f"{name.capitalize()} B-X\n", f"{word} O\n"], 2)
+            text[part] += "".join(tagged) + "\n"
+        for name, letters in {
+            "Latin": latin,
+            "Cyrillic": "бдфгклмнпрстаеиоу",
+            "Greek": "βδφγκλμνπρστεηιου",
+            "Armenian": "բգդզթժլխծկհձաեըիո",
+        }.items():
+            other = str.maketrans(latin + latin.upper(), letters + letters.upper())
+            for part, lines in text.items():
+                rows = [line.split(" ") for line in lines.split("\n")]
+                self.write(part, "\n".join(" ".join([r[0].translate(other), *r[1:]]) for r in rows))
+            self.run_program(*TRAIN, "--word-clusters", "0", "train", "model")
+            out, _ = self.run_program("evaluate", "model", "test")
+            self.assertIn("token_accuracy           1.0000", out, name)
+            version = 1 if name == "Latin" else 14
+            out, _ = self.run_program("info", "model")
+            self.assertRegex(out, rf"\nformat version +{version}\n")
+
     def test_words_are_in_clusters_where_tags_stand_for_spans(self) -> None:
         cities, names = ["rome", "oslo", "bonn", "york"], ["ann", "bob", "eve", "kim"]
         places = [f"to O\n{city} B-LOC\n\n" for city in cities[:3]]
