@@ -34,8 +34,11 @@ MARGROVE = [
 ]
 CRFSUITE = [
     {"algorithm": "lbfgs", "max_iterations": 100, "c1": c1, "c2": c2}
-    for c1, c2 in itertools.product((0.0, 0.1), (0.01, 0.1, 1.0))
-] + [{"algorithm": "ap", "max_iterations": passes} for passes in (10, 30)]
+    for c1, c2 in itertools.product((0.0, 0.1), (0.01, 0.1, 1.0, 3.0))
+] + [
+    {"algorithm": name, "max_iterations": passes}
+    for name, passes in itertools.product(("ap", "pa"), (10, 30))
+]
 CLUSTERS = 64
 
 Options = dict[str, Any]
@@ -59,6 +62,11 @@ def counts(truth: Tags, answers: Tags, of_spans: bool) -> np.ndarray:
         else:
             rows.append((sum(p == q for p, q in zip(true, found, strict=True)), len(true)))
     return np.array(rows, dtype=float)
+
+
+def tags_of(file: Path) -> Tags:
+    blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
+    return [[line.split()[-1] for line in block.split("\n") if line] for block in blocks]
 
 
 def margrove(program: str, options: Options, files: list[Path], folder: Path) -> Trained:
