@@ -52,7 +52,7 @@ def kinds_of(words: list[str], names: Names, longest: int) -> list[str]:
 def write_with_names(source: Path, names: Names, target: Path) -> None:
     longest = max(map(len, names))
     blocks = []
-    for block in source.read_text(encoding="utf-8").strip().split("\n\n"):
+    for block in source.read_text(encoding="utf-8").split("\n\n"):
         rows = [line.split() for line in block.split("\n") if line]
         kinds = kinds_of([row[0] for row in rows], names, longest)
         blocks.append("".join(f"{word}\t{kind}\t{tag}\n" for (word, tag), kind

@@ -65,8 +65,9 @@ def counts(truth: Tags, answers: Tags, of_spans: bool) -> np.ndarray:
 
 
 def tags_of(file: Path) -> Tags:
-    blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
-    return [[line.split()[-1] for line in block.split("\n") if line] for block in blocks]
+    blocks = file.read_text(encoding="utf-8").split("\n\n")
+    sentences = [[line.split()[-1] for line in block.split("\n") if line] for block in blocks]
+    return [tags for tags in sentences if tags]
 
 
 def margrove(program: str, options: Options, files: list[Path], folder: Path) -> Trained:
