@@ -24,7 +24,7 @@ OPTIONS = {
     "epochs": (8, "passes over the sentences"),
     "margin_epochs": (-1, "first ones, by margin rescaling; -1: half of them for prob, else 0"),
     "later_rate": (1.0, "factor of the step size after these"),
-    "rate": (4e-3, "step size of Adam at first; it falls to 0"),
+    "rate": (2e-3, "step size of Adam at first; it falls to 0"),
     "batch": (800, "words of a batch"),
     "width": (200, "states of the recurrent network in each direction"),
     "layers": (1, "its layers"),
