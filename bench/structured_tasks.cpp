@@ -204,7 +204,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 WordClusters clusters_of(const ColumnCorpus& corpus, const ChainSvmOptions& options) {
   RunControl unlimited;
-  const int count = options.word_clusters.number.value_or(0);
+  const int count = options.word_clusters.value_or(0);
   if (count == 0) return {};
   return WordClusters::learn(corpus, static_cast<std::uint32_t>(count), unlimited);
 }
@@ -240,12 +240,14 @@ void features(const std::string& path, const std::string& train_path,
   const ColumnCorpus corpus = read_columns(path);
   const ColumnCorpus train = read_columns(train_path);
   const WordClusters clusters = clusters_of(train, options);
-  const TokenTemplates templates{alphabet_of(train), options.word_pairs, &clusters};
+  const Alphabet alphabet = alphabet_of(train);
+  const TokenTemplates templates{options.word_pairs, &clusters};
   const VisitFeature print = [](std::string_view name, float) { fmt::print("\t{}", name); };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
-    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+    const std::vector<WordForm> forms = forms_of(corpus, i, alphabet);
+    for (std::size_t t = 0; t < forms.size(); ++t) {
       fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
-      token_features(corpus, i, t, templates, print);
+      token_features(corpus, i, t, forms, templates, print);
       fmt::print("\n");
     }
     fmt::print("\n");

@@ -302,33 +302,20 @@ STOP_WORDS = (
 )
 
 
-# Options of type text that are `auto` or a number.
-AUTOMATIC_NUMBERS = {
-    "C": "float",
-    "max_bans": "int",
-    "search_tolerance": "float",
-    "search_calls": "int",
-    "convex_passes": "int",
-    "learning_rate": "float",
-    "max_rounds": "int",
-}
-
-
 def declaration(option: tuple[str, str, str, str, str]) -> str:
     """`name: type = default` of an option of the registry; keywords get a final underscore."""
     name, kind, default, _, _ = option
     name = "lambda_" if name == "lambda" else name
-    if kind == "number":
-        return f"{name}: float = {float(default)!r}"
-    if kind == "integer":
-        return f"{name}: int = {int(default)}"
+    if kind in ("number", "integer"):
+        number = float if kind == "number" else int
+        if default == "auto":
+            return f'{name}: {number.__name__} | str = "auto"'
+        return f"{name}: {number.__name__} = {number(default)!r}"
     if kind == "switch":
         is_auto = default == "auto"
         return f'{name}: bool | str = "auto"' if is_auto else f"{name}: bool = {default == 'true'}"
     if name.endswith("_ngrams"):  # also in the form of scikit-learn
         return f'{name}: str | tuple[int, int] = "{default}"'
-    if name in AUTOMATIC_NUMBERS:
-        return f'{name}: {AUTOMATIC_NUMBERS[name]} | str = "{default}"'
     return f'{name}: str = "{default}"'
 
 

@@ -50,7 +50,6 @@ TEXTS: dict[str, Sequence[str]] = {
     "network": [""],
     "cost-matrix": [""],
     "label-graph": [""],
-    "max-rounds": ["1", "3", "20"],
 }  # fmt: skip
 COSTLY = {"max-passes": MOST_PASSES, "epochs": 20, "decision-folds": 4,
           "max-bans": 20, "hash-bits": 14, "min-document-frequency": 3, "min-feature-count": 3,

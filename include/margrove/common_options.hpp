@@ -2,7 +2,6 @@
 // Options that several estimators share. Every estimator declares the members itself, so that it
 // stays an aggregate (NhSvmOptions{.C = 10}); name, range and help of each stand here once.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,33 +22,18 @@ inline constexpr const char* kCostMatrixHelp =
     "first line names the predicted labels, the first cell of every other line the true label; the "
     "cost of the true label is 0";
 
-/// The loss weight C of a linear method. None stands for `auto`, which depends on the rows
-/// (docs/notation.md, "The default of C").
-struct LossWeight {
-  std::optional<double> value;
-
-  LossWeight() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): any number is a loss weight.
-  LossWeight(double number) : value(number) {}
-  /// Throws InvalidOption unless the text is `auto` or a number > 0.
-  static LossWeight parse(std::string_view text);
-  std::string to_text() const;
-  /// Throws InvalidOption unless the number, if there is one, is finite and > 0.
-  void validate() const;
-};
-
 inline constexpr const char* kAutomaticLossWeightHelp =
     "; auto: k / (mean of the training rows' squared norms), or k / (number of columns) where "
     "these "
     "are scaled, for a k of the method and its loss";
 
+/// C may be a number, or an optional one; none stands for `auto`, which depends on the rows
+/// (docs/notation.md, "The default of C").
 template <class Options>
-auto loss_weight_field() {
-  if constexpr (requires { Options().C.value; }) {
-    return field("C", &Options::C, std::string(kLossWeightHelp) + kAutomaticLossWeightHelp);
-  } else {
-    return field("C", &Options::C, positive, kLossWeightHelp);
-  }
+auto loss_weight_field(std::string_view automatic = kAutomaticLossWeightHelp) {
+  constexpr bool kMayBeAutomatic = OptionalNumber<decltype(Options().C)>;
+  return field("C", &Options::C, positive,
+               concat(kLossWeightHelp, kMayBeAutomatic ? automatic : std::string_view()));
 }
 
 /// The fields of structs with C, lambda, bias, intercept_penalty and seed, which all linear

@@ -21,6 +21,7 @@ namespace margrove MARGROVE_API {
 enum class Stop {
   converged,    // the relative gap is at most the tolerance
   epochs_done,  // a solver without a gap (stochastic subgradients) made all its passes
+  settled,      // the same, but its last passes lowered the objective hardly any more
   stalled,      // no step lowers the objective any longer, but no gap proves the optimum
   pass_limit,
   diverged,  // the objective is not a finite number; a method then throws, as there is no model
@@ -29,10 +30,10 @@ enum class Stop {
 };
 template <>
 inline constexpr auto kEnumNames<Stop> = std::array{
-    EnumName{Stop::converged, "converged"},    EnumName{Stop::epochs_done, "epochs_done"},
-    EnumName{Stop::stalled, "stalled"},        EnumName{Stop::pass_limit, "pass_limit"},
-    EnumName{Stop::diverged, "diverged"},      EnumName{Stop::time_limit, "time_limit"},
-    EnumName{Stop::interrupted, "interrupted"}};
+    EnumName{Stop::converged, "converged"},   EnumName{Stop::epochs_done, "epochs_done"},
+    EnumName{Stop::settled, "settled"},       EnumName{Stop::stalled, "stalled"},
+    EnumName{Stop::pass_limit, "pass_limit"}, EnumName{Stop::diverged, "diverged"},
+    EnumName{Stop::time_limit, "time_limit"}, EnumName{Stop::interrupted, "interrupted"}};
 std::string_view to_string(Stop stop);
 
 /// A report of long work while it runs. NaN stands for "not known".

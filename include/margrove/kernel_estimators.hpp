@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,19 +17,9 @@ namespace margrove MARGROVE_API {
 
 namespace detail {
 template <class Options>
-auto kernel_loss_weight_field() {
-  if constexpr (requires { Options().C.value; }) {
-    return field("C", &Options::C,
-                 std::string(kLossWeightHelp) + "; auto: 50 / (number of training rows)");
-  } else {
-    return field("C", &Options::C, positive, kLossWeightHelp);
-  }
-}
-
-template <class Options>
 auto kernel_fields() {
   return std::tuple{
-      kernel_loss_weight_field<Options>(),
+      loss_weight_field<Options>("; auto: 50 / (number of training rows)"),
       field("network", &Options::network, detail::Choices{},
             "JSON file with the kernels and their combination, or the JSON itself; empty: Gaussian "
             "kernels of all columns, or of each view, with the given widths"),
@@ -49,7 +40,7 @@ auto kernel_fields() {
 /// Learns the weights of a sum-product network of kernels (SPN).
 struct SpnMklOptions {
   static constexpr std::string_view kMethod = "spn-mkl";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   std::string network = {};
   std::string widths = "0.25,0.5,1,2,4";
   double tolerance = 1e-2;

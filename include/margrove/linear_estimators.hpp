@@ -144,7 +144,7 @@ inline constexpr auto kEnumNames<FlatSvmLoss> =
 
 struct FlatSvmOptions {
   static constexpr std::string_view kMethod = "flat-svm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -161,7 +161,11 @@ struct FlatSvmOptions {
   StructuredSearch search = StructuredSearch::automatic;
   StructuredSolver solver = StructuredSolver::automatic;
   int epochs = 50;
-  detail::BanLimit max_bans = {};
+  std::optional<int> max_bans = {};
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   std::string cost_matrix = {};
   static auto fields() {
     return std::tuple_cat(
@@ -185,7 +189,7 @@ struct FlatSvmOptions {
 
 struct FlatLrOptions {
   static constexpr std::string_view kMethod = "flat-lr";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -205,7 +209,7 @@ struct FlatLrOptions {
 
 struct TopDownSvmOptions {
   static constexpr std::string_view kMethod = "top-down-svm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -239,7 +243,7 @@ struct TopDownSvmOptions {
 
 struct LabelTreesOptions {
   static constexpr std::string_view kMethod = "label-trees";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -279,7 +283,7 @@ struct LabelTreesOptions {
 
 struct LevelSvmOptions {
   static constexpr std::string_view kMethod = "level-svm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -370,7 +374,7 @@ auto recursive_fields() {
 
 struct HrSvmOptions {
   static constexpr std::string_view kMethod = "hr-svm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -401,7 +405,7 @@ struct HrSvmOptions {
 
 struct HrLrOptions {
   static constexpr std::string_view kMethod = "hr-lr";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;

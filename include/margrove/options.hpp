@@ -21,6 +21,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -81,6 +82,14 @@ std::string_view name_of(E value) {
 
 namespace detail {
 struct AnyText {};
+/// The text of an option of type std::optional that has no number.
+inline constexpr std::string_view kAutomatic = "auto";
+template <class T>
+inline constexpr bool kIsOptionalNumber = false;
+template <class Number>
+inline constexpr bool kIsOptionalNumber<std::optional<Number>> = std::is_arithmetic_v<Number>;
+template <class T>
+concept OptionalNumber = kIsOptionalNumber<T>;
 /// A type of option with a text of its own, such as the rule of the node weights: parse() throws
 /// InvalidOption, and parse(to_text()) is the same value. If it has a member validate(), that is
 /// called, too.
@@ -112,6 +121,15 @@ template <class Struct, class Value>
   requires std::is_arithmetic_v<Value>
 Field<Struct, Value, Range> field(std::string_view name, Value Struct::*member, Range range,
                                   std::string help) {
+  return {name, member, std::move(range), std::move(help)};
+}
+/// A number of the range, or none: `auto`.
+template <class Struct, class Number>
+  requires std::is_arithmetic_v<Number>
+Field<Struct, std::optional<Number>, Range> field(std::string_view name,
+                                                  std::optional<Number> Struct::*member,
+                                                  Range range, std::string help) {
+  range.text = concat(detail::kAutomatic, " or ", range.text);
   return {name, member, std::move(range), std::move(help)};
 }
 template <class Struct>
@@ -178,6 +196,9 @@ Value parse_value(std::string_view option, std::string_view text, const Constrai
     return static_cast<Value>(parsed);
   } else if constexpr (std::is_floating_point_v<Value>) {
     return static_cast<Value>(parse_number(option, text));
+  } else if constexpr (OptionalNumber<Value>) {
+    if (text == kAutomatic) return std::nullopt;
+    return parse_value<typename Value::value_type>(option, text, constraint);
   } else if constexpr (detail::TextOption<Value>) {
     return Value::parse(text);
   } else if constexpr (NamedEnum<Value>) {
@@ -193,6 +214,7 @@ constexpr std::string_view option_type(bool has_choices) {
   if (std::is_same_v<Value, bool>) return "switch";
   if (std::is_integral_v<Value>) return "integer";
   if (std::is_floating_point_v<Value>) return "number";
+  if constexpr (OptionalNumber<Value>) return option_type<typename Value::value_type>(has_choices);
   return has_choices && !detail::TextOption<Value> ? "choice" : "text";
 }
 }  // namespace detail
@@ -259,8 +281,8 @@ class OptionTable {
               to_text(defaults.*f.member), range, f.help};
     const auto check = [value, name, constraint = f.constraint] {
       if constexpr (std::is_same_v<Constraint, Range>) {
-        require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
-                               " is ", to_text(*value), ", but must be ", constraint.text);
+        require<InvalidOption>(is_in(constraint, *value), "option ", name, " is ", to_text(*value),
+                               ", but must be ", constraint.text);
       } else if constexpr (std::is_same_v<Constraint, detail::Choices>) {
         const std::string text = to_text(*value);
         const auto& allowed = constraint.values;
@@ -283,6 +305,15 @@ class OptionTable {
     entries_.push_back(std::move(e));
   }
 
+  template <class Number>
+  static bool is_in(const Range& range, Number value) {
+    return range.holds(static_cast<double>(value));
+  }
+  template <class Number>
+  static bool is_in(const Range& range, const std::optional<Number>& value) {
+    return !value || is_in(range, *value);
+  }
+
   static std::string to_text(bool value) { return value ? "true" : "false"; }
   static std::string to_text(const std::string& value) { return value; }
   template <NamedEnum E>
@@ -297,6 +328,10 @@ class OptionTable {
     requires std::is_arithmetic_v<Number>
   static std::string to_text(Number value) {
     return concat(value);
+  }
+  template <class Number>
+  static std::string to_text(const std::optional<Number>& value) {
+    return value ? to_text(*value) : std::string(detail::kAutomatic);
   }
 
   std::vector<Entry> entries_;

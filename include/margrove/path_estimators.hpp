@@ -62,7 +62,7 @@ auto path_fields() {
 
 struct HSvmOptions {
   static constexpr std::string_view kMethod = "hsvm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -80,7 +80,11 @@ struct HSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  detail::BanLimit max_bans = {};
+  std::optional<int> max_bans = {};
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   std::string cost_matrix = {};
   bool partial_labels = false;
   static auto fields() { return detail::path_fields<HSvmOptions>(); }
@@ -88,7 +92,7 @@ struct HSvmOptions {
 
 struct NhSvmOptions {
   static constexpr std::string_view kMethod = "nhsvm";
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -106,27 +110,17 @@ struct NhSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  detail::BanLimit max_bans = {};
+  std::optional<int> max_bans = {};
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   std::string cost_matrix = {};
   bool partial_labels = false;
   static auto fields() { return detail::path_fields<NhSvmOptions>(); }
 };
 
 namespace detail {
-
-/// The number of changes of the node weights. None stands for `auto`: 200, and 3 for sgd.
-struct RoundLimit {
-  std::optional<int> rounds;
-
-  RoundLimit() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): any number is a limit.
-  RoundLimit(int number) : rounds(number) {}
-  /// Throws InvalidOption unless the text is `auto` or a whole number >= 1.
-  static RoundLimit parse(std::string_view text);
-  std::string to_text() const;
-  /// Throws InvalidOption unless the number is >= 1.
-  void validate() const;
-};
 
 enum class SharedNormSolver {
   alternating,  // the best node weights and BCFW in turn, up to a gap of the joint problem
@@ -143,7 +137,7 @@ inline constexpr auto kEnumNames<detail::SharedNormSolver> =
 struct SharedSvmOptions {
   static constexpr std::string_view kMethod = "shared-svm";
   using Solver = detail::SharedNormSolver;
-  detail::LossWeight C = {};
+  std::optional<double> C = {};
   double lambda = 0;
   double bias = 1.0;
   double intercept_penalty = 1.0;
@@ -154,7 +148,7 @@ struct SharedSvmOptions {
   TaskLoss task_loss = TaskLoss::zero_one;
   Solver solver = Solver::alternating;
   double tolerance = 1e-3;
-  detail::RoundLimit max_rounds = {};  // a number or, by default, `auto`
+  std::optional<int> max_rounds = {};  // none: `auto`
   int max_passes = 1000;
   int epochs = 10;
   std::string cost_matrix = {};
@@ -173,7 +167,7 @@ struct SharedSvmOptions {
                   "no gap (sgd; rows with one label on trees)"),
             field("tolerance", &Options::tolerance, positive,
                   "alternating: relative duality gap of the joint problem at which training stops"),
-            field("max_rounds", &Options::max_rounds,
+            field("max_rounds", &Options::max_rounds, at_least(1),
                   "maximum number of changes of the node weights; sgd makes all of them; auto: "
                   "200, and 3 for sgd"),
             field("max_passes", &Options::max_passes, at_least(1),

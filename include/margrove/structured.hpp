@@ -70,53 +70,6 @@ inline constexpr auto kEnumNames<Inference> =
 
 namespace detail {
 
-/// The number of rounds in which convex-hull search bans labellings. None stands for `auto`: 10,
-/// and 0 for ProbLoss by sgd, where the best corner of the hull is as good as the maximum.
-struct BanLimit {
-  std::optional<int> rounds;
-
-  BanLimit() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): any number is a limit.
-  BanLimit(int number) : rounds(number) {}
-  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
-  static BanLimit parse(std::string_view text);
-  std::string to_text() const;
-};
-
-/// The allowed error of a search. None stands for `auto`.
-struct SearchTolerance {
-  std::optional<double> value;
-  /// Throws InvalidOption unless the text is `auto` or a number >= 0.
-  static SearchTolerance parse(std::string_view text);
-  std::string to_text() const;
-};
-
-/// The largest number of oracle calls of one search. None stands for `auto`.
-struct SearchCalls {
-  std::optional<int> number;
-  /// Throws InvalidOption unless the text is `auto` or a whole number >= 1.
-  static SearchCalls parse(std::string_view text);
-  std::string to_text() const;
-};
-
-/// The number of first passes in which sgd trains ProbLoss with its convex extension. None stands
-/// for `auto`: half of the passes, and 0 from weights of an earlier model.
-struct ConvexPasses {
-  std::optional<int> number;
-  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
-  static ConvexPasses parse(std::string_view text);
-  std::string to_text() const;
-};
-
-/// The size of the first step of sgd. None stands for `auto`: C, and C / 11 from weights of an
-/// earlier model.
-struct LearningRate {
-  std::optional<double> value;
-  /// Throws InvalidOption unless the text is `auto` or a number > 0.
-  static LearningRate parse(std::string_view text);
-  std::string to_text() const;
-};
-
 /// The fields that all estimators trained as structured SVMs share. `when` is put before each help
 /// text, and `automatic` says what the solver auto is.
 template <class Options>
@@ -138,30 +91,25 @@ auto structured_fields(const std::string& when = {},
                 "bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a "
                 "duality gap, sgd (averaged stochastic subgradients) after its passes; auto: " +
                 automatic),
-      field("max_bans", &Options::max_bans,
+      field("max_bans", &Options::max_bans, non_negative,
             when + "maximum number of rounds in which convex-hull search bans labellings to make a "
                    "fractional optimum integral; auto: 10, and 0 for prob by sgd"),
-  };
-}
-/// The limits of one search, what sgd does first, and how long its steps are.
-template <class Options>
-auto search_fields() {
-  return std::tuple{
-      field(
-          "search_tolerance", &Options::search_tolerance,
-          "allowed error of a search: of the maximum, relative, for convex-hull and angular; of "
-          "the logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull "
-          "by sgd and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0"),
-      field("search_calls", &Options::search_calls,
-            "maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, "
-            "50 for sarawagi, binary and bisecting"),
-      field("convex_passes", &Options::convex_passes,
-            "prob by sgd: number of first passes that train with its convex extension prob-convex, "
-            "as prob is flat where margins are badly violated; auto: half of max_passes, and 0 "
-            "from the weights of an earlier model"),
-      field("learning_rate", &Options::learning_rate,
-            "sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) "
-            "with n examples; auto: C, and C / 11 from the weights of an earlier model"),
+      field("search_tolerance", &Options::search_tolerance, non_negative,
+            when + "allowed error of a search: of the maximum, relative, for convex-hull and "
+                   "angular; of the logarithm of lambda for sarawagi, binary and bisecting; auto: "
+                   "0.01 for convex-hull by sgd and for binary and bisecting, 0.001 for angular, "
+                   "0.1 for sarawagi, otherwise 0"),
+      field("search_calls", &Options::search_calls, at_least(1),
+            when + "maximum number of oracle calls of one search; auto: 1000 for convex-hull and "
+                   "angular, 50 for sarawagi, binary and bisecting"),
+      field("convex_passes", &Options::convex_passes, non_negative,
+            when + "prob by sgd: number of first passes that train with its convex extension "
+                   "prob-convex, as prob is flat where margins are badly violated; auto: half of "
+                   "the passes, and 0 from the weights of an earlier model"),
+      field("learning_rate", &Options::learning_rate, positive,
+            when + "sgd: size of the first step; later ones fall, step t to "
+                   "rate / (1 + rate t / (C n)) with n examples; auto: C, and C / 11 from the "
+                   "weights of an earlier model"),
   };
 }
 }  // namespace detail
@@ -173,17 +121,17 @@ struct StructuredSvmOptions {
   StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
-  detail::BanLimit max_bans = {};  // a number or, by default, `auto`
-  detail::SearchTolerance search_tolerance = {};
-  detail::SearchCalls search_calls = {};
-  detail::ConvexPasses convex_passes = {};
-  detail::LearningRate learning_rate = {};
+  std::optional<int> max_bans = {};  // none, here and below, stands for `auto`
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   std::uint64_t seed = 0;
 
   static auto fields() {
     using Options = StructuredSvmOptions;
     return std::tuple_cat(
-        detail::structured_fields<Options>(), detail::search_fields<Options>(),
+        detail::structured_fields<Options>(),
         std::tuple{
             field("C", &Options::C, positive,
                   "loss weight: the objective is the regulariser plus C times the sum of the "

@@ -46,6 +46,14 @@ char kind_of(char32_t c) {
   return to_lower(c) != c ? 'X' : 'x';
 }
 
+void append_lower(std::string& lower, std::optional<char32_t> c, std::string_view bytes) {
+  if (c && lower_of(*c) != *c) {
+    append_utf8(lower, lower_of(*c));
+  } else {
+    lower += bytes;
+  }
+}
+
 bool is_mark(char32_t c) { return !is_ascii(c) && (use_of(c) & (kMark | kUnseen)) != 0; }
 
 }  // namespace
@@ -53,11 +61,7 @@ bool is_mark(char32_t c) { return !is_ascii(c) && (use_of(c) & (kMark | kUnseen)
 std::string lower_case(std::string_view text, Alphabet alphabet) {
   std::string lower;
   for_characters(text, alphabet, [&](std::optional<char32_t> c, std::string_view bytes) {
-    if (c && lower_of(*c) != *c) {
-      append_utf8(lower, lower_of(*c));
-    } else {
-      lower += bytes;
-    }
+    append_lower(lower, c, bytes);
   });
   return lower;
 }
@@ -66,6 +70,7 @@ WordForm word_form(std::string_view word, Alphabet alphabet) {
   WordForm form;
   bool has_others = false;
   for_characters(word, alphabet, [&](std::optional<char32_t> c, std::string_view bytes) {
+    append_lower(form.lower, c, bytes);
     if (c && is_mark(*c)) return;
     const char kind = c ? kind_of(*c) : 'u';
     const bool is_upper = c && lower_of(*c) != *c;

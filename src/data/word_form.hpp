@@ -14,6 +14,7 @@ enum class Alphabet : std::uint8_t { ascii, unicode };
 std::string lower_case(std::string_view text, Alphabet alphabet);
 
 struct WordForm {
+  std::string lower;  // lower_case() of the word
   /// For example "Xxx-99": X for capitals, x for other letters, 9 for digits, u for bytes of all
   /// that is not in the alphabet, for ideographs and for signs beyond ASCII. Runs are cut to two;
   /// marks on letters are left out.

@@ -34,7 +34,9 @@ class CrammerSinger {
       : solver_(structured_training(options, C / kRootWeight)),
         graph_(LabelGraph::flat(num_labels)),
         alpha_(num_labels, kRootWeight),
-        costs_(std::move(costs)) {}
+        costs_(std::move(costs)) {
+    if (solver_.learning_rate) *solver_.learning_rate /= kRootWeight;  // as C
+  }
 
   struct Fit {
     WeightMatrix weights;  // U: X.num_columns() x num_labels

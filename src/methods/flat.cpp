@@ -50,7 +50,8 @@ struct OneVsRestState {
 /// Throws InvalidOption if an option is set that only Crammer-Singer uses.
 void require_one_vs_rest_options(FlatSvmOptions options) {
   require_defaults(OptionTable(options),
-                   {"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"},
+                   {"surrogate", "search", "solver", "epochs", "max_bans", "search_tolerance",
+                    "search_calls", "convex_passes", "learning_rate", "cost_matrix"},
                    "multiclass crammer-singer", "multiclass is ovr");
 }
 

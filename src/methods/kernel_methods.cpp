@@ -92,7 +92,7 @@ constexpr int kMostRaises = 12;
 
 /// The options with a number for C.
 SpnMklOptions settled_options(SpnMklOptions options, const TrainingSet& data) {
-  if (!options.C.value) {
+  if (!options.C) {
     const auto num_rows = static_cast<double>(std::max<std::size_t>(1, data.X.num_rows()));
     options.C = to_three_digits(kLossWeightOfRows / num_rows);
   }
@@ -187,7 +187,7 @@ KernelFit fit_with_raised_loss(MklControl options, RunControl& control, const Fi
     options.svm.C = to_three_digits(kRaise * options.svm.C);
     MklFit next = fit(options);
     if (is_last && is_cut_short(next.stop)) break;
-    found = {std::move(next), {{"C", detail::LossWeight(options.svm.C).to_text()}}};
+    found = {std::move(next), {{"C", concat(options.svm.C)}}};
   }
   return found;
 }
@@ -228,7 +228,7 @@ Plan plan_spn(const SpnMklOptions& given, const TrainingSet& data, Executor& exe
   }
   Plan made = planned_fit(
       std::move(plan), executor.size(),
-      [p, penalty = options.weight_penalty, is_automatic = !given.C.value](
+      [p, penalty = options.weight_penalty, is_automatic = !given.C](
           const KernelPlan& settled, Matrices kernels, Executor& workers, RunControl& control) {
         const auto fit = [&](const MklControl& with) {
           return fit_network(kernels, settled.paths, p, penalty, settled.labels(), with, workers,
@@ -237,7 +237,7 @@ Plan plan_spn(const SpnMklOptions& given, const TrainingSet& data, Executor& exe
         if (!is_automatic) return KernelFit{fit(settled.control), {}};
         return fit_with_raised_loss(settled.control, control, fit);
       });
-  if (!given.C.value) made.settled_options.emplace_back("C", options.C.to_text());
+  if (!given.C) made.settled_options.emplace_back("C", concat(*options.C));
   return made;
 }
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/automatic_number.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/path_estimators.hpp"

@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/automatic_number.hpp"
 #include "data/csr_operations.hpp"
 #include "data/label_words.hpp"
 #include "data/record_features.hpp"

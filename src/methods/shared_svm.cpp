@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/automatic_number.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
@@ -14,23 +13,6 @@
 #include "outputs/shared_norm_svm.hpp"
 
 namespace margrove {
-
-namespace detail {
-
-RoundLimit RoundLimit::parse(std::string_view text) {
-  RoundLimit limit;
-  limit.rounds = automatic_or_count("max_rounds", text, 1);
-  return limit;
-}
-
-std::string RoundLimit::to_text() const { return automatic_number_text(rounds); }
-
-void RoundLimit::validate() const {
-  require<InvalidOption>(!rounds || *rounds >= 1, "option max_rounds is ", to_text(),
-                         ", but must be auto or >= 1");
-}
-
-}  // namespace detail
 
 namespace {
 
@@ -148,14 +130,13 @@ Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Execu
       .solver = {.task_loss = options.task_loss,
                  .C = C,
                  .tolerance = options.tolerance,
-                 .max_rounds =
-                     options.max_rounds.rounds.value_or(SharedNormSvmOptions{}.max_rounds),
+                 .max_rounds = options.max_rounds.value_or(SharedNormSvmOptions{}.max_rounds),
                  .max_passes = options.max_passes,
                  .seed = options.seed},
       .sgd = {.task_loss = options.task_loss,
               .C = C,
               .epochs = options.epochs,
-              .max_rounds = options.max_rounds.rounds.value_or(SharedNormSgdOptions{}.max_rounds),
+              .max_rounds = options.max_rounds.value_or(SharedNormSgdOptions{}.max_rounds),
               .seed = options.seed},
       .costs = {},
       .bias = intercept_value(options),

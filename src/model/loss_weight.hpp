@@ -12,8 +12,8 @@ double loss_weight(const Options& options) {
   if constexpr (requires { options.lambda; }) {
     if (options.lambda > 0) return 1 / (2 * options.lambda);
   }
-  if constexpr (requires { options.C.value; }) {
-    return options.C.value.value();
+  if constexpr (requires { options.C.has_value(); }) {
+    return options.C.value();
   } else {
     return options.C;
   }

@@ -146,14 +146,14 @@ Method make_method(std::string summary, MakePlan make_plan,
     OptionTable& options() override { return table_; }
     Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const override {
       table_.validate();
-      if constexpr (requires { options_.C.value, options_.lambda; }) {
+      if constexpr (requires { options_.C.has_value(), options_.lambda; }) {
         Options options = options_;
-        const bool is_automatic = !options.C.value && options.lambda == 0;
+        const bool is_automatic = !options.C && options.lambda == 0;
         if (is_automatic) {
           options.C = automatic_loss_weight(data, loss_weight_rule_(options));
         }
         Plan plan = make_plan_(options, data, executor, control);
-        if (is_automatic) plan.settled_options.emplace_back("C", options.C.to_text());
+        if (is_automatic) plan.settled_options.emplace_back("C", concat(*options.C));
         return plan;
       } else {
         return make_plan_(options_, data, executor, control);

@@ -3,6 +3,7 @@
 // training.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,11 +28,11 @@ struct StructuredOptions : CommonOptions {
   StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
-  BanLimit max_bans = {};
-  SearchTolerance search_tolerance = {};
-  SearchCalls search_calls = {};
-  ConvexPasses convex_passes = {};
-  LearningRate learning_rate = {};
+  std::optional<int> max_bans = {};
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;
@@ -45,7 +46,6 @@ struct StructuredOptions : CommonOptions {
         CommonOptions::fields(),
         detail::structured_fields<StructuredOptions>(
             {}, "sgd; for model hierarchy bcfw where the surrogate is affine in the margin"),
-        detail::search_fields<StructuredOptions>(),
         detail::offset_fields<StructuredOptions>(kDecisionHelp, kMetricHelp),
         std::tuple{
             field("model", &StructuredOptions::model, models, model_help),

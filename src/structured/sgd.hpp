@@ -164,7 +164,8 @@ class Sgd {
       if (!control_.proceed(progress)) break;
     }
     fit.oracle_calls = oracle_calls_;
-    fit.stop = control_.proceed() ? Stop::epochs_done : control_.stop_reason();
+    fit.stop = settling.has_ended() ? Stop::settled : Stop::epochs_done;
+    if (!control_.proceed()) fit.stop = control_.stop_reason();
     return fit;
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/automatic_number.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -22,41 +21,14 @@ bool serves_slack_rescaling_only(StructuredSearch search) {
 
 }  // namespace
 
-BanLimit BanLimit::parse(std::string_view text) {
-  BanLimit limit;
-  limit.rounds = automatic_or_count("max_bans", text, 0);
-  return limit;
-}
-std::string BanLimit::to_text() const { return automatic_number_text(rounds); }
-
-SearchTolerance SearchTolerance::parse(std::string_view text) {
-  return {automatic_or_number("search_tolerance", text, non_negative)};
-}
-std::string SearchTolerance::to_text() const { return automatic_number_text(value); }
-
-SearchCalls SearchCalls::parse(std::string_view text) {
-  return {automatic_or_count("search_calls", text, 1)};
-}
-std::string SearchCalls::to_text() const { return automatic_number_text(number); }
-
-ConvexPasses ConvexPasses::parse(std::string_view text) {
-  return {automatic_or_count("convex_passes", text, 0)};
-}
-std::string ConvexPasses::to_text() const { return automatic_number_text(number); }
-
-LearningRate LearningRate::parse(std::string_view text) {
-  return {automatic_or_number("learning_rate", text, positive)};
-}
-std::string LearningRate::to_text() const { return automatic_number_text(value); }
-
 void check_options_of_sgd(const StructuredTraining& training, StructuredSolver solver) {
-  const auto check_solver = [&](const char* option, const std::string& given) {
+  const auto check_solver = [&](const char* option, auto given) {
     require<InvalidOption>(solver == StructuredSolver::sgd, "option ", option, " is ", given,
                            ", but solver is ", name_of(solver), "; it is for sgd");
   };
-  if (training.learning_rate.value) check_solver("learning_rate", training.learning_rate.to_text());
-  if (!training.convex_passes.number) return;
-  const std::string given = training.convex_passes.to_text();
+  if (training.learning_rate) check_solver("learning_rate", *training.learning_rate);
+  if (!training.convex_passes) return;
+  const int given = *training.convex_passes;
   require<InvalidOption>(is<ProbLoss>(training.surrogate), "option convex_passes is ", given,
                          ", but surrogate is ", training.surrogate.to_text(), "; it is for prob");
   check_solver("convex_passes", given);
@@ -65,27 +37,27 @@ void check_options_of_sgd(const StructuredTraining& training, StructuredSolver s
 int convex_passes(const StructuredTraining& training, bool has_start) {
   if (!is<ProbLoss>(training.surrogate)) return 0;
   const int automatic = has_start ? 0 : training.epochs / 2;
-  return std::min(training.convex_passes.number.value_or(automatic), training.epochs);
+  return std::min(training.convex_passes.value_or(automatic), training.epochs);
 }
 
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver) {
   const bool makes_one_call =
       search == StructuredSearch::margin || search == StructuredSearch::enumeration;
-  require<InvalidOption>(!training.search_tolerance.value || !makes_one_call,
-                         "option search_tolerance is ", training.search_tolerance.to_text(),
+  require<InvalidOption>(!training.search_tolerance || !makes_one_call,
+                         "option search_tolerance is ", training.search_tolerance.value_or(0),
                          ", but search is ", name_of(search), ", which is exact");
-  require<InvalidOption>(!training.search_calls.number || !makes_one_call,
-                         "option search_calls is ", training.search_calls.to_text(),
-                         ", but search is ", name_of(search), ", which makes one call");
-  require<InvalidOption>(!training.max_bans.rounds || search == StructuredSearch::convex_hull,
-                         "option max_bans is ", training.max_bans.to_text(), ", but search is ",
+  require<InvalidOption>(!training.search_calls || !makes_one_call, "option search_calls is ",
+                         training.search_calls.value_or(0), ", but search is ", name_of(search),
+                         ", which makes one call");
+  require<InvalidOption>(!training.max_bans || search == StructuredSearch::convex_hull,
+                         "option max_bans is ", training.max_bans.value_or(0), ", but search is ",
                          name_of(search), ", which bans no outputs");
   const bool is_sgd = solver == StructuredSolver::sgd;
   const bool is_prob = is<ProbLoss>(training.surrogate) || is<ConvexProbLoss>(training.surrogate);
-  SearchLimits limits{.max_bans = training.max_bans.rounds.value_or(is_sgd && is_prob ? 0 : 10),
-                      .tolerance = training.search_tolerance.value,
-                      .max_calls = training.search_calls.number};
+  SearchLimits limits{.max_bans = training.max_bans.value_or(is_sgd && is_prob ? 0 : 10),
+                      .tolerance = training.search_tolerance,
+                      .max_calls = training.search_calls};
   if (search == StructuredSearch::convex_hull && is_sgd && !limits.tolerance) {
     limits.tolerance = kSgdSearchTolerance;
   }

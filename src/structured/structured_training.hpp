@@ -20,12 +20,6 @@
 
 namespace margrove {
 
-using detail::BanLimit;
-using detail::ConvexPasses;
-using detail::LearningRate;
-using detail::SearchCalls;
-using detail::SearchTolerance;
-
 /// Stochastic subgradients need no exact maximum: the subgradient at a labelling that misses it by
 /// this share is as good as the exact one. For the same reason ProbLoss uses no bans by default:
 /// psi is nearly flat along the edges, so that the best corner is as good as the maximum.
@@ -48,11 +42,11 @@ struct StructuredTraining {
   double tolerance = BcfwOptions{}.tolerance;
   int max_passes = BcfwOptions{}.max_passes;
   int epochs = 50;
-  BanLimit max_bans = {};
-  SearchTolerance search_tolerance = {};
-  SearchCalls search_calls = {};
-  ConvexPasses convex_passes = {};
-  LearningRate learning_rate = {};
+  std::optional<int> max_bans = {};  // none, here and below, stands for `auto`
+  std::optional<double> search_tolerance = {};
+  std::optional<int> search_calls = {};
+  std::optional<int> convex_passes = {};
+  std::optional<double> learning_rate = {};
   std::uint64_t seed = 0;
   double settled = 0.0;  // of sgd only (SgdOptions)
   // Of bcfw only.
@@ -81,15 +75,15 @@ StructuredTraining structured_training(const Options& options, double C) {
                               .max_passes = options.max_passes,
                               .epochs = options.max_passes,
                               .max_bans = options.max_bans,
+                              .search_tolerance = options.search_tolerance,
+                              .search_calls = options.search_calls,
+                              .convex_passes = options.convex_passes,
+                              .learning_rate = options.learning_rate,
                               .seed = options.seed};
   if constexpr (requires { options.epochs; }) {
     training.epochs = options.epochs;
   } else {
     training.settled = options.tolerance;
-    training.search_tolerance = options.search_tolerance;
-    training.search_calls = options.search_calls;
-    training.convex_passes = options.convex_passes;
-    training.learning_rate = options.learning_rate;
   }
   return training;
 }

@@ -62,7 +62,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   const auto search =
       AnySearch::make(search_kind, search_limits(training, search_kind, StructuredSolver::sgd));
   const std::string surrogate = training.surrogate.to_text();
-  const std::optional<double>& rate = training.learning_rate.value;
+  const std::optional<double>& rate = training.learning_rate;
   Sgd run(model, psi, search,
           SgdOptions{.C = training.C,
                      .max_passes = training.epochs,
@@ -93,7 +93,10 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   } catch (const OutOfTime&) {
     result.fit.primal = std::numeric_limits<double>::quiet_NaN();  // unknown
   }
-  const Stop limit = control.proceed() ? Stop::epochs_done : control.stop_reason();
+  // Epochs that were all made before this run leave no stop of their own.
+  const bool has_settled = result.fit.stop == Stop::settled;
+  Stop limit = has_settled ? Stop::settled : Stop::epochs_done;
+  if (!control.proceed()) limit = control.stop_reason();
   result.fit.stop = stop_of(result.fit, 0.0, limit);
   if (inputs.continuation.keep) {
     result.state = std::make_shared<FitState>(State{inputs.problem, surrogate, run.state()});

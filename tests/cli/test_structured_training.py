@@ -248,7 +248,7 @@ class Structured(CliTest):
         self.write("tags", TAGS * 20)
         out, err = self.run_program(*TRAIN[:1], *TRAIN[2:], "--max-passes", "1000", "tags", "model")
         facts = dict(line.split("\t") for line in out.splitlines())
-        self.assertEqual(facts["stop"], "epochs_done")
+        self.assertEqual(facts["stop"], "settled")
         self.assertLess(int(facts["passes"]), 1000)
         self.assertNotIn("tolerance", err)
         self.assertNotIn("warning", err)

@@ -94,10 +94,27 @@ def test_limits_of_searches_are_honoured() -> None:
         StructuredSVM(Bits(), surrogate="slack", max_bans="few").fit(X, y)
 
 
+def test_steps_and_convex_passes_of_sgd_are_honoured() -> None:
+    X, y = examples()
+
+    def weights(**options: Any) -> np.ndarray:
+        model = StructuredSVM(Bits(), surrogate="prob", C=0.2, max_passes=6, **options)
+        return np.asarray(model.fit(X, y).coef_)
+
+    by_default = weights()
+    np.testing.assert_array_equal(weights(learning_rate=0.2, convex_passes=3), by_default)
+    for other in ({"learning_rate": 0.02}, {"convex_passes": 0}):
+        assert (weights(**other) != by_default).any(), other
+    with pytest.raises(ValueError, match="learning_rate is 0.2, but solver is bcfw"):
+        StructuredSVM(Bits(), solver="bcfw", learning_rate=0.2).fit(X, y)
+    with pytest.raises(ValueError, match="learning_rate is 0, but must be auto or > 0"):
+        StructuredSVM(Bits(), surrogate="prob", learning_rate=0).fit(X, y)
+
+
 def test_sgd_ends_where_the_objective_settles() -> None:
     X, y = examples()
     model = StructuredSVM(Bits(), solver="sgd", max_passes=2000, C=0.1).fit(X, y)
-    assert model.report_["stop"] == "epochs_done"
+    assert model.report_["stop"] == "settled"
     assert model.report_["passes"] < 2000
     longer = StructuredSVM(Bits(), solver="sgd", max_passes=2000, C=0.1, tolerance=1e-6).fit(X, y)
     assert longer.report_["passes"] > model.report_["passes"]

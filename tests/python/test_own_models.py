@@ -246,7 +246,7 @@ def test_searches_that_are_not_exact_say_so(search: str) -> None:
 def test_sgd_lowers_the_objective_of_every_surrogate(surrogate: str) -> None:
     X, Y = subsets()
     own = StructuredSVM(AllLabellings(), solver="sgd", surrogate=surrogate, C=0.2).fit(X, Y)
-    assert own.report_["stop"] == "epochs_done"
+    assert own.report_["stop"] in ("epochs_done", "settled")
     assert 2 < own.report_["passes"] <= 50
     zero = objective(AllLabellings(), np.zeros(15), X, Y, 0.2, surrogate)
     assert objective(AllLabellings(), own.coef_, X, Y, 0.2, surrogate) < 0.9 * zero

@@ -240,7 +240,7 @@ def test_subgradients_end_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = StructuredSVC(max_passes=1000).fit(SENTENCES * 5, TAGS * 5)
-    assert model.report_["stop"] == "epochs_done"
+    assert model.report_["stop"] == "settled"
     assert model.report_["passes"] < 1000
 
 

@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/automatic_number.hpp"
 #include "base/out_of_time.hpp"
 #include "outputs/chain/chain_decision.hpp"
 #include "outputs/chain/chain_predictor.hpp"
@@ -34,7 +33,7 @@ constexpr int kDefaultClusters = 64;
 
 std::uint32_t num_clusters(const ChainSvmOptions& options, const ColumnCorpus& corpus) {
   return static_cast<std::uint32_t>(
-      options.word_clusters.number.value_or(have_spans(corpus.tags) ? kDefaultClusters : 0));
+      options.word_clusters.value_or(have_spans(corpus.tags) ? kDefaultClusters : 0));
 }
 
 WordClusters clusters_for(const ChainSvmOptions& options, const ChainPredictor* earlier,
@@ -114,11 +113,6 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
 }
 
 }  // namespace
-
-ClusterCount ClusterCount::parse(std::string_view text) {
-  return {automatic_or_count("word_clusters", text, 0)};
-}
-std::string ClusterCount::to_text() const { return automatic_number_text(number); }
 
 OutputType chain_output() {
   const OutputType type{

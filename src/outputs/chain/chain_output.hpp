@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
@@ -14,19 +13,11 @@
 
 namespace margrove {
 
-/// The number of clusters of words. None stands for `auto`.
-struct ClusterCount {
-  std::optional<int> number;
-  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
-  static ClusterCount parse(std::string_view text);
-  std::string to_text() const;
-};
-
 struct ChainSvmOptions : StructuredOptions {
   int order = 1;
   int min_feature_count = 1;
   bool word_pairs = true;
-  ClusterCount word_clusters;
+  std::optional<int> word_clusters;  // none: `auto`
   TagScheme constraints = TagScheme::automatic;
   ColumnComments comments = ColumnComments::automatic;
 
@@ -40,7 +31,7 @@ struct ChainSvmOptions : StructuredOptions {
         field("word_pairs", &ChainSvmOptions::word_pairs,
               "whether a word together with the word before it, and with the word behind it, is a "
               "feature if it occurs twice"),
-        field("word_clusters", &ChainSvmOptions::word_clusters,
+        field("word_clusters", &ChainSvmOptions::word_clusters, non_negative,
               "number of hierarchical clusters (Brown et al.) into which the training words that "
               "occur twice are divided by their neighbours; the clusters of a token and of its "
               "neighbours are features; auto: 64 where tags stand for spans, otherwise 0; 0: none; "

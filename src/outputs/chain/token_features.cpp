@@ -1,9 +1,9 @@
 #include "outputs/chain/token_features.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text_slots.hpp"
-#include "data/word_form.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -18,26 +18,24 @@ bool is_word_pair(std::string_view name) {
 
 /// A token with each of its neighbours.
 template <class Add>
-void add_word_pairs(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    Alphabet alphabet, const Add& add) {
+void add_word_pairs(std::span<const WordForm> forms, std::size_t token, const Add& add) {
   const auto pair = [&](std::size_t first) {
-    return concat(lower_case(corpus.cell(sentence, first, 0), alphabet), " ",
-                  lower_case(corpus.cell(sentence, first + 1, 0), alphabet));
+    return concat(forms[first].lower, " ", forms[first + 1].lower);
   };
   if (token > 0) add(kPairBefore, pair(token - 1));
-  if (token + 1 < corpus.num_tokens(sentence)) add(kPairBehind, pair(token));
+  if (token + 1 < forms.size()) add(kPairBehind, pair(token));
 }
 
 /// The clusters of a token and of its neighbours.
 template <class Add>
-void add_clusters(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                  const WordClusters& clusters, Alphabet alphabet, const Add& add) {
+void add_clusters(std::span<const WordForm> forms, std::size_t token, const WordClusters& clusters,
+                  const Add& add) {
   static constexpr std::pair<std::size_t, const char*> kSteps[] = {
       {4, "b4"}, {6, "b6"}, {10, "b10"}, {std::string::npos, "b"}};
   const std::size_t first = token > 0 ? token - 1 : token;
-  const std::size_t end = std::min(token + 2, corpus.num_tokens(sentence));
+  const std::size_t end = std::min(token + 2, forms.size());
   for (std::size_t at = first; at < end; ++at) {
-    const std::string* path = clusters.path_of(lower_case(corpus.cell(sentence, at, 0), alphabet));
+    const std::string* path = clusters.path_of(forms[at].lower);
     if (path == nullptr) continue;
     const char* sign = at == token ? "" : at < token ? "-1" : "+1";
     for (const auto& [steps, kind] : kSteps) {
@@ -46,52 +44,10 @@ void add_clusters(const ColumnCorpus& corpus, std::size_t sentence, std::size_t 
   }
 }
 
-}  // namespace
-
-void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    const TokenTemplates& templates, const VisitFeature& visit) {
-  const std::size_t length = corpus.num_tokens(sentence);
-  const std::string& word = corpus.cell(sentence, token, 0);
-  const Alphabet alphabet = templates.alphabet;
-  const WordForm form = word_form(word, alphabet);
-  std::string name;
-  const auto add = [&](std::string_view kind, std::string_view value) {
-    name.assign(kind);
-    name += '=';
-    name += value;
-    visit(name, 1.0F);
-  };
-  visit("bias", 1.0F);
-  add("w", lower_case(word, alphabet));
-  add("form", word);
-  add("s", form.shape);
-  for (int count = 1; count <= 4; ++count) {
-    const std::string digit = std::to_string(count);
-    if (const auto text = affix(word, count, false); !text.empty())
-      add("p" + digit, lower_case(text, alphabet));
-    if (const auto text = affix(word, count, true); !text.empty())
-      add("e" + digit, lower_case(text, alphabet));
-  }
-  if (form.starts_upper) visit(token == 0 ? "first-upper" : "upper", 1.0F);
-  if (form.is_upper) visit("all-upper", 1.0F);
-  if (form.has_digit) visit("digit", 1.0F);
-  if (word.find('-') != std::string::npos) visit("hyphen", 1.0F);
-  static constexpr std::pair<int, const char*> kNeighbours[] = {
-      {-2, "-2"}, {-1, "-1"}, {1, "+1"}, {2, "+2"}};
-  for (const auto& [distance, sign] : kNeighbours) {
-    const auto at = static_cast<std::ptrdiff_t>(token) + distance;
-    if (at < 0 || at >= static_cast<std::ptrdiff_t>(length)) {
-      if (distance == -1 || distance == 1) add(std::string("edge") + sign, "");
-      continue;
-    }
-    const std::string& other = corpus.cell(sentence, static_cast<std::size_t>(at), 0);
-    add(std::string("w") + sign, lower_case(other, alphabet));
-    add(std::string("s") + sign, word_form(other, alphabet).shape);
-  }
-  if (templates.word_pairs) add_word_pairs(corpus, sentence, token, alphabet, add);
-  if (templates.clusters != nullptr && !templates.clusters->is_empty()) {
-    add_clusters(corpus, sentence, token, *templates.clusters, alphabet, add);
-  }
+/// The further columns of a token and of its neighbours.
+template <class Add>
+void add_columns(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                 const VisitFeature& visit, const Add& add) {
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {
     const std::string& cell = corpus.cell(sentence, token, column);
     if (const auto numeric = numeric_cell(cell)) {
@@ -102,9 +58,65 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     }
     add(concat("c", column), cell);
     if (token > 0) add(concat("c", column, "-1"), corpus.cell(sentence, token - 1, column));
-    if (token + 1 < length)
+    if (token + 1 < corpus.num_tokens(sentence)) {
       add(concat("c", column, "+1"), corpus.cell(sentence, token + 1, column));
+    }
   }
+}
+
+}  // namespace
+
+std::vector<WordForm> forms_of(const ColumnCorpus& corpus, std::size_t sentence,
+                               Alphabet alphabet) {
+  std::vector<WordForm> forms;
+  for (std::size_t t = 0; t < corpus.num_tokens(sentence); ++t) {
+    forms.push_back(word_form(corpus.cell(sentence, t, 0), alphabet));
+  }
+  return forms;
+}
+
+void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                    std::span<const WordForm> forms, const TokenTemplates& templates,
+                    const VisitFeature& visit) {
+  const std::string& word = corpus.cell(sentence, token, 0);
+  const WordForm& form = forms[token];
+  std::string name;
+  const auto add = [&](std::string_view kind, std::string_view value) {
+    name.assign(kind);
+    name += '=';
+    name += value;
+    visit(name, 1.0F);
+  };
+  visit("bias", 1.0F);
+  add("w", form.lower);
+  add("form", word);
+  add("s", form.shape);
+  for (int count = 1; count <= 4; ++count) {
+    const std::string digit = std::to_string(count);
+    if (const auto text = affix(form.lower, count, false); !text.empty()) add("p" + digit, text);
+    if (const auto text = affix(form.lower, count, true); !text.empty()) add("e" + digit, text);
+  }
+  if (form.starts_upper) visit(token == 0 ? "first-upper" : "upper", 1.0F);
+  if (form.is_upper) visit("all-upper", 1.0F);
+  if (form.has_digit) visit("digit", 1.0F);
+  if (word.find('-') != std::string::npos) visit("hyphen", 1.0F);
+  static constexpr std::pair<int, const char*> kNeighbours[] = {
+      {-2, "-2"}, {-1, "-1"}, {1, "+1"}, {2, "+2"}};
+  for (const auto& [distance, sign] : kNeighbours) {
+    const auto at = static_cast<std::ptrdiff_t>(token) + distance;
+    if (at < 0 || at >= std::ssize(forms)) {
+      if (distance == -1 || distance == 1) add(std::string("edge") + sign, "");
+      continue;
+    }
+    const WordForm& other = forms[static_cast<std::size_t>(at)];
+    add(std::string("w") + sign, other.lower);
+    add(std::string("s") + sign, other.shape);
+  }
+  if (templates.word_pairs) add_word_pairs(forms, token, add);
+  if (templates.clusters != nullptr && !templates.clusters->is_empty()) {
+    add_clusters(forms, token, *templates.clusters, add);
+  }
+  add_columns(corpus, sentence, token, visit, add);
 }
 
 FeatureTable::FeatureTable(std::vector<std::string> names, Alphabet alphabet, WordClusters clusters)
@@ -126,8 +138,9 @@ FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count, bo
     ++counts[id];
   };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
-    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, {alphabet, word_pairs, &clusters}, count);
+    const std::vector<WordForm> forms = forms_of(corpus, i, alphabet);
+    for (std::size_t t = 0; t < forms.size(); ++t) {
+      token_features(corpus, i, t, forms, {word_pairs, &clusters}, count);
     }
   }
   std::size_t id = 0;
@@ -162,9 +175,10 @@ SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outs
   std::vector<FeatureId> columns;
   std::vector<float> values;
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
-    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+    const std::vector<WordForm> forms = forms_of(corpus, i, alphabet_);
+    for (std::size_t t = 0; t < forms.size(); ++t) {
       entries.clear();
-      token_features(corpus, i, t, {alphabet_, has_word_pairs_, &clusters_}, enter);
+      token_features(corpus, i, t, forms, {has_word_pairs_, &clusters_}, enter);
       std::sort(entries.begin(), entries.end());
       columns.clear();
       values.clear();

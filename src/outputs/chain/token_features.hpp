@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,12 @@ using VisitFeature = std::function<void(std::string_view name, float value)>;
 
 /// Features that a model may have or not.
 struct TokenTemplates {
-  Alphabet alphabet = Alphabet::ascii;
   bool word_pairs = false;
   const WordClusters* clusters = nullptr;  // null or empty: none
 };
+
+/// Of each token of a sentence.
+std::vector<WordForm> forms_of(const ColumnCorpus& corpus, std::size_t sentence, Alphabet alphabet);
 
 /// Calls visit() for each feature of one token: its lower-cased form, shape, prefixes
 /// and suffixes of up to four characters, and whether it has capitals, digits or a hyphen; form and
@@ -31,9 +34,10 @@ struct TokenTemplates {
 /// direct neighbour; with clusters the path of its cluster, and of those of its direct neighbours,
 /// and the first 4, 6 and 10 steps of it. Each further column adds its text as a feature of the
 /// token and of its direct neighbours; a cell name:number adds one feature of this value to the
-/// token alone. O(bytes of the cells).
+/// token alone. `forms` are forms_of() the sentence. O(bytes of the cells).
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    const TokenTemplates& templates, const VisitFeature& visit);
+                    std::span<const WordForm> forms, const TokenTemplates& templates,
+                    const VisitFeature& visit);
 
 /// Features by name, numbered in order of first appearance.
 class FeatureTable {

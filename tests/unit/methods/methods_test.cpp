@@ -600,6 +600,30 @@ TEST(Training, stochastic_subgradients_never_claim_convergence) {
   }
 }
 
+TEST(Training, options_of_subgradients_are_honoured_by_every_structured_method) {
+  const Hierarchy hierarchy = groups();
+  for (const char* method : {"flat-svm", "hsvm", "nhsvm"}) {
+    SCOPED_TRACE(method);
+    const auto objective = [&](const OptionValues& further) {
+      OptionValues options = {{"C", "0.5"}, {"surrogate", "prob"}, {"epochs", "4"}};
+      if (method == std::string("flat-svm")) options.push_back({"multiclass", "crammer-singer"});
+      options.insert(options.end(), further.begin(), further.end());
+      return train(method, options, grouped_rows(50, 1), &hierarchy).report.primal;
+    };
+    const double by_default = objective({});
+    EXPECT_EQ(objective({{"convex_passes", "2"}}), by_default);
+    EXPECT_NE(objective({{"convex_passes", "0"}}), by_default);
+    EXPECT_EQ(objective({{"learning_rate", "0.5"}}), by_default);
+    EXPECT_NE(objective({{"learning_rate", "0.1"}}), by_default);
+    for (const char* option : {"search_tolerance", "search_calls"}) {  // all labels are looked at
+      EXPECT_THAT(message_of<InvalidOption>([&] {
+                    objective({{option, "1"}});
+                  }),
+                  HasSubstr("but search is enumeration"));
+    }
+  }
+}
+
 TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edges) {
   const Hierarchy hierarchy = overlapping_groups();
   const Examples raw = multi_label_rows(200, false);

@@ -110,9 +110,10 @@ TEST(Settling, subgradients_stop_before_their_limit_of_passes) {
                                 .epochs = 400};
     const StructuredResult all = train(model, training);
     EXPECT_EQ(all.fit.passes, 400);
+    EXPECT_EQ(all.fit.stop, Stop::epochs_done);
     training.settled = 0.01;
     const StructuredResult settled = train(model, training);
-    EXPECT_EQ(settled.fit.stop, Stop::epochs_done);
+    EXPECT_EQ(settled.fit.stop, Stop::settled);
     EXPECT_LT(settled.fit.passes, 100);
     EXPECT_LT(settled.fit.primal, 1.05 * all.fit.primal);
   }
@@ -177,16 +178,14 @@ TEST(ConvexPasses, where_there_are_none_throw) {
             "option convex_passes is 2, but surrogate is slack; it is for prob");
   EXPECT_EQ(message(MarginRescaling{}, StructuredSolver::bcfw),
             "option convex_passes is 2, but surrogate is margin; it is for prob");
-  EXPECT_EQ(message_of([] { ConvexPasses::parse("-1"); }),
-            "option convex_passes is -1, but must be auto or >= 0");
-  for (const char* text : {"auto", "0", "12"}) EXPECT_EQ(ConvexPasses::parse(text).to_text(), text);
 }
 
 TEST(LearningRate, is_the_size_of_the_first_step) {
   const SequenceData data = sequences(1, 7);
   const ChainModel model(data, Criteria::hamming);
   // One example, so that the weights after the first step are its size times a difference.
-  const auto first_step = [&](double C, LearningRate rate, std::span<const float> start = {}) {
+  const auto first_step = [&](double C, std::optional<double> rate,
+                              std::span<const float> start = {}) {
     const StructuredTraining training{
         .solver = StructuredSolver::sgd, .C = C, .epochs = 1, .learning_rate = rate};
     return train(model, training, start).weights;
@@ -206,7 +205,7 @@ TEST(LearningRate, is_the_size_of_the_first_step) {
   for (const float w : slow) EXPECT_NEAR(w, 0.125F, 1e-4);
 }
 
-TEST(LearningRate, of_other_solvers_and_wrong_texts_throw) {
+TEST(LearningRate, of_other_solvers_throws) {
   const SequenceData data = sequences(10, 7);
   const ChainModel model(data, Criteria::hamming);
   for (const auto solver : {StructuredSolver::bcfw, StructuredSolver::one_slack}) {
@@ -214,11 +213,6 @@ TEST(LearningRate, of_other_solvers_and_wrong_texts_throw) {
               std::string("option learning_rate is 0.25, but solver is ") +
                   std::string(name_of(solver)) + "; it is for sgd");
   }
-  for (const char* text : {"0", "-1", "inf"}) {
-    EXPECT_EQ(message_of([&] { LearningRate::parse(text); }),
-              std::string("option learning_rate is ") + text + ", but must be auto or > 0");
-  }
-  for (const char* text : {"auto", "0.25"}) EXPECT_EQ(LearningRate::parse(text).to_text(), text);
 }
 
 TEST(SearchLimits, calls_of_a_search_are_limited) {
@@ -239,7 +233,7 @@ TEST(SearchLimits, calls_of_a_search_are_limited) {
   EXPECT_LT(train(model, training).fit.oracle_calls, free);
 }
 
-TEST(SearchLimits, limits_that_a_search_lacks_and_wrong_texts_throw) {
+TEST(SearchLimits, limits_that_a_search_lacks_throw) {
   const auto limits = [](StructuredSearch search, StructuredTraining training) {
     return message_of([&] { search_limits(training, search, StructuredSolver::sgd); });
   };
@@ -251,19 +245,42 @@ TEST(SearchLimits, limits_that_a_search_lacks_and_wrong_texts_throw) {
             "option search_calls is 7, but search is enumeration, which makes one call");
   EXPECT_EQ(limits(StructuredSearch::convex_hull, {.search_tolerance = {0.1}, .search_calls = {7}}),
             "nothing thrown");
-  EXPECT_EQ(message_of([] { BanLimit::parse("-1"); }),
-            "option max_bans is -1, but must be auto or >= 0");
-  EXPECT_EQ(message_of([] { BanLimit::parse("some"); }),
-            "option max_bans is 'some', but must be a whole number");
-  EXPECT_EQ(message_of([] { SearchTolerance::parse("-0.5"); }),
-            "option search_tolerance is -0.5, but must be auto or >= 0");
-  EXPECT_EQ(message_of([] { SearchCalls::parse("0"); }),
-            "option search_calls is 0, but must be auto or >= 1");
-  for (const char* text : {"auto", "0", "12"}) EXPECT_EQ(BanLimit::parse(text).to_text(), text);
-  for (const char* text : {"auto", "0", "0.25"}) {
-    EXPECT_EQ(SearchTolerance::parse(text).to_text(), text);
+}
+
+TEST(StructuredSvmOptions, numbers_that_may_be_auto_are_in_their_range_or_throw) {
+  struct Case {
+    const char* option;
+    std::vector<const char*> texts;
+    std::vector<const char*> wrong;
+    const char* range;
+  };
+  const std::vector<Case> cases = {
+      {"max_bans", {"auto", "0", "12"}, {"-1"}, "auto or >= 0"},
+      {"search_tolerance", {"auto", "0", "0.25"}, {"-0.5", "inf"}, "auto or >= 0"},
+      {"search_calls", {"auto", "3"}, {"0"}, "auto or >= 1"},
+      {"convex_passes", {"auto", "0", "12"}, {"-1"}, "auto or >= 0"},
+      {"learning_rate", {"auto", "0.25"}, {"0", "-1", "inf"}, "auto or > 0"},
+  };
+  StructuredSvmOptions options;
+  OptionTable table(options);
+  for (const auto& [option, texts, wrong, range] : cases) {
+    for (const char* text : texts) {
+      table.set(option, text);
+      EXPECT_EQ(table.get(option), text);
+    }
+    for (const char* text : wrong) {
+      EXPECT_EQ(message_of([&] { table.set(option, text); }),
+                concat("option ", option, " is ", text, ", but must be ", range));
+    }
+    table.set(option, "auto");
   }
-  for (const char* text : {"auto", "3"}) EXPECT_EQ(SearchCalls::parse(text).to_text(), text);
+  EXPECT_EQ(message_of([&] { table.set("max_bans", "some"); }),
+            "option max_bans is 'some', but must be a whole number");
+  EXPECT_EQ(message_of([&] { table.set("learning_rate", "some"); }),
+            "option learning_rate is 'some', but must be a number");
+  options.max_bans = -1;
+  EXPECT_EQ(message_of([&] { validate(options); }),
+            "option max_bans is -1, but must be auto or >= 0");
 }
 
 }  // namespace
