@@ -93,7 +93,7 @@ auto structured_fields(const std::string& when = {},
                 automatic),
       field("max_bans", &Options::max_bans, non_negative,
             when + "maximum number of rounds in which convex-hull search bans labellings to make a "
-                   "fractional optimum integral; auto: 10, and 0 for prob by sgd"),
+                   "fractional optimum integral; auto: 10, and 0 by sgd"),
       field("search_tolerance", &Options::search_tolerance, non_negative,
             when + "allowed error of a search: of the maximum, relative, for convex-hull and "
                    "angular; of the logarithm of lambda for sarawagi, binary and bisecting; auto: "

@@ -36,6 +36,10 @@ class Calibration:
 
 
 def _gives_probabilities(estimator: "Probabilistic") -> bool:
+    if hasattr(estimator, "model_") and estimator._form == "sentences":
+        raise AttributeError(
+            f"this {type(estimator).__name__} is fitted on sentences and gives no probabilities"
+        )
     if hasattr(estimator, "model_") and estimator._form not in ("single", "paths"):
         gives_some = estimator.model_.gives_probabilities
     else:

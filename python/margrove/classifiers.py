@@ -43,7 +43,7 @@ class FlatSVC(Continued):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -94,7 +94,23 @@ class FlatSVC(Continued):
         one-slack]
     max_bans : int | str, default "auto"
         crammer-singer: maximum number of rounds in which convex-hull search bans labellings to make
-        a fractional optimum integral; auto: 10, and 0 for prob by sgd
+        a fractional optimum integral; auto: 10, and 0 by sgd [auto or >= 0]
+    search_tolerance : float | str, default "auto"
+        crammer-singer: allowed error of a search: of the maximum, relative, for convex-hull and
+        angular; of the logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for
+        convex-hull by sgd and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi,
+        otherwise 0 [auto or >= 0]
+    search_calls : int | str, default "auto"
+        crammer-singer: maximum number of oracle calls of one search; auto: 1000 for convex-hull and
+        angular, 50 for sarawagi, binary and bisecting [auto or >= 1]
+    convex_passes : int | str, default "auto"
+        crammer-singer: prob by sgd: number of first passes that train with its convex extension
+        prob-convex, as prob is flat where margins are badly violated; auto: half of the passes, and
+        0 from the weights of an earlier model [auto or >= 0]
+    learning_rate : float | str, default "auto"
+        crammer-singer: sgd: size of the first step; later ones fall, step t to rate / (1 + rate t /
+        (C n)) with n examples; auto: C, and C / 11 from the weights of an earlier model [auto or >
+        0]
     loss : str, default "auto"
         loss of each row's margin; auto: squared-hinge for ovr, hinge for crammer-singer, which has
         no other [auto | hinge | squared-hinge]
@@ -192,6 +208,10 @@ class FlatSVC(Continued):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int | str = "auto",
+        search_tolerance: float | str = "auto",
+        search_calls: int | str = "auto",
+        convex_passes: int | str = "auto",
+        learning_rate: float | str = "auto",
         loss: str = "auto",
         multiclass: str = "ovr",
         epochs: int = 50,
@@ -233,6 +253,10 @@ class FlatSVC(Continued):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.search_tolerance = search_tolerance
+        self.search_calls = search_calls
+        self.convex_passes = convex_passes
+        self.learning_rate = learning_rate
         self.loss = loss
         self.multiclass = multiclass
         self.epochs = epochs
@@ -270,7 +294,7 @@ class FlatLogisticRegression(Continued):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -460,7 +484,7 @@ class HSVC(Incremental):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -495,7 +519,22 @@ class HSVC(Incremental):
         affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; auto: 10, and 0 for prob by sgd
+        optimum integral; auto: 10, and 0 by sgd [auto or >= 0]
+    search_tolerance : float | str, default "auto"
+        allowed error of a search: of the maximum, relative, for convex-hull and angular; of the
+        logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd
+        and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0 [auto or >=
+        0]
+    search_calls : int | str, default "auto"
+        maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
+        sarawagi, binary and bisecting [auto or >= 1]
+    convex_passes : int | str, default "auto"
+        prob by sgd: number of first passes that train with its convex extension prob-convex, as
+        prob is flat where margins are badly violated; auto: half of the passes, and 0 from the
+        weights of an earlier model [auto or >= 0]
+    learning_rate : float | str, default "auto"
+        sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) with n
+        examples; auto: C, and C / 11 from the weights of an earlier model [auto or > 0]
     alpha : str, default "uniform"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, share:S,
         relaxed:T
@@ -605,6 +644,10 @@ class HSVC(Incremental):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int | str = "auto",
+        search_tolerance: float | str = "auto",
+        search_calls: int | str = "auto",
+        convex_passes: int | str = "auto",
+        learning_rate: float | str = "auto",
         alpha: str = "uniform",
         merge_duplicates: bool = False,
         inference: str = "exact",
@@ -648,6 +691,10 @@ class HSVC(Incremental):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.search_tolerance = search_tolerance
+        self.search_calls = search_calls
+        self.convex_passes = convex_passes
+        self.learning_rate = learning_rate
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
@@ -691,7 +738,7 @@ class NHSVC(Incremental):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -726,7 +773,22 @@ class NHSVC(Incremental):
         affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; auto: 10, and 0 for prob by sgd
+        optimum integral; auto: 10, and 0 by sgd [auto or >= 0]
+    search_tolerance : float | str, default "auto"
+        allowed error of a search: of the maximum, relative, for convex-hull and angular; of the
+        logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd
+        and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0 [auto or >=
+        0]
+    search_calls : int | str, default "auto"
+        maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
+        sarawagi, binary and bisecting [auto or >= 1]
+    convex_passes : int | str, default "auto"
+        prob by sgd: number of first passes that train with its convex extension prob-convex, as
+        prob is flat where margins are badly violated; auto: half of the passes, and 0 from the
+        weights of an earlier model [auto or >= 0]
+    learning_rate : float | str, default "auto"
+        sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) with n
+        examples; auto: C, and C / 11 from the weights of an earlier model [auto or > 0]
     alpha : str, default "share:0.5"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, share:S,
         relaxed:T
@@ -836,6 +898,10 @@ class NHSVC(Incremental):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int | str = "auto",
+        search_tolerance: float | str = "auto",
+        search_calls: int | str = "auto",
+        convex_passes: int | str = "auto",
+        learning_rate: float | str = "auto",
         alpha: str = "share:0.5",
         merge_duplicates: bool = False,
         inference: str = "exact",
@@ -879,6 +945,10 @@ class NHSVC(Incremental):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.search_tolerance = search_tolerance
+        self.search_calls = search_calls
+        self.convex_passes = convex_passes
+        self.learning_rate = learning_rate
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
@@ -922,7 +992,7 @@ class SharedSVC(Classifier):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -955,7 +1025,7 @@ class SharedSVC(Classifier):
         alternating: relative duality gap of the joint problem at which training stops [> 0]
     max_rounds : int | str, default "auto"
         maximum number of changes of the node weights; sgd makes all of them; auto: 200, and 3 for
-        sgd
+        sgd [auto or >= 1]
     max_passes : int, default 1000
         alternating: maximum number of passes over the rows for one choice of node weights [>= 1]
     epochs : int, default 10
@@ -1114,7 +1184,7 @@ class HRSVC(Classifier):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1314,7 +1384,7 @@ class HRLogisticRegression(Classifier):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1511,7 +1581,7 @@ class TopDownSVC(Classifier):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1690,7 +1760,7 @@ class LabelTreesSVC(Classifier):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -1876,7 +1946,7 @@ class LevelSVC(Leveled):
     C : float | str, default "auto"
         loss weight: the objective is the regulariser plus C times the sum of the losses; auto: k /
         (mean of the training rows' squared norms), or k / (number of columns) where these are
-        scaled, for a k of the method and its loss
+        scaled, for a k of the method and its loss [auto or > 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
@@ -2226,21 +2296,22 @@ class StructuredSVC(Structured):
         where the surrogate is affine in the margin [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; auto: 10, and 0 for prob by sgd
+        optimum integral; auto: 10, and 0 by sgd [auto or >= 0]
     search_tolerance : float | str, default "auto"
         allowed error of a search: of the maximum, relative, for convex-hull and angular; of the
         logarithm of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd
-        and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0
+        and for binary and bisecting, 0.001 for angular, 0.1 for sarawagi, otherwise 0 [auto or >=
+        0]
     search_calls : int | str, default "auto"
         maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
-        sarawagi, binary and bisecting
+        sarawagi, binary and bisecting [auto or >= 1]
     convex_passes : int | str, default "auto"
         prob by sgd: number of first passes that train with its convex extension prob-convex, as
-        prob is flat where margins are badly violated; auto: half of max_passes, and 0 from the
-        weights of an earlier model
+        prob is flat where margins are badly violated; auto: half of the passes, and 0 from the
+        weights of an earlier model [auto or >= 0]
     learning_rate : float | str, default "auto"
         sgd: size of the first step; later ones fall, step t to rate / (1 + rate t / (C n)) with n
-        examples; auto: C, and C / 11 from the weights of an earlier model
+        examples; auto: C, and C / 11 from the weights of an earlier model [auto or > 0]
     decision : str, default "auto"
         label sets and tags: the labelling with the highest score (argmax), or with the highest
         score after a tuned number is added for each label, leaf or tag of a span (offset); auto:
@@ -2269,11 +2340,11 @@ class StructuredSVC(Structured):
     word_pairs : bool, default True
         chain: whether a word together with the word before it, and with the word behind it, is a
         feature if it occurs twice [true | false]
-    word_clusters : str, default "auto"
+    word_clusters : int | str, default "auto"
         chain: number of hierarchical clusters (Brown et al.) into which the training words that
         occur twice are divided by their neighbours; the clusters of a token and of its neighbours
-        are features; auto: 64 where tags stand for spans, otherwise 0; 0: none; with start those of
-        the earlier model, if it has some
+        are features; 0: none; auto: with start those of the earlier model, if it has some,
+        otherwise 64 where tags stand for spans, and 0 elsewhere [auto or >= 0]
     constraints : str, default "auto"
         chain: which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: a
         span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the training tags
@@ -2374,7 +2445,7 @@ class StructuredSVC(Structured):
         order: int = 1,
         min_feature_count: int = 1,
         word_pairs: bool = True,
-        word_clusters: str = "auto",
+        word_clusters: int | str = "auto",
         constraints: str = "auto",
         comments: str = "auto",
         inference: str = "exact",

@@ -86,6 +86,10 @@ class _Output:
         """How many numbers a labelling has; None if it is one number."""
         return shapes[0][0]
 
+    def _num_classes(self, first: tuple[int, ...]) -> int:
+        """Of each number of a labelling, where that does not follow from the length."""
+        return first[-1]
+
     def _run(
         self,
         settings: _Settings,
@@ -160,6 +164,9 @@ class _Trees(_Output):
 
     def _width(self, shapes: list[tuple[int, ...]]) -> int | None:
         return shapes[0][0] - 1
+
+    def _num_classes(self, first: tuple[int, ...]) -> int:
+        return 0
 
     def _run(self, settings: Any, losses: Any, lengths: Any, blocks: Any) -> None:
         _core.tree_losses(settings, losses, lengths, self._is_projective, *blocks)

@@ -106,8 +106,8 @@ class StructuredSVM(BaseEstimator):
         affine in the margin, otherwise sgd
     max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; the model needs `argmax_without` or `k_best` for it; auto: 10, and 0 for
-        prob by sgd
+        optimum integral; the model needs `argmax_without` or `k_best` for it; auto: 10, and 0 by
+        sgd
     search_tolerance : float | str, default "auto"
         allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm of
         lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and for binary

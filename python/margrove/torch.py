@@ -63,18 +63,22 @@ class _Call:
 
 
 class _Labellings:
-    """Those of numbered examples."""
+    """Those of numbered examples, whose numbers are below num_classes."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_classes: int) -> None:
+        self.num_classes = num_classes
         self._rows = np.empty((0, 0), dtype=np.int32)  # -1 behind a labelling
+        self._lengths = np.empty(0, dtype=np.int32)
 
-    def of(self, keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
-        """A row for each example, of -1 if it has no labelling yet."""
+    def of(self, keys: NDArray[np.int64], lengths: Any, width: int) -> NDArray[np.int32]:
+        """A row for each example, of -1 if it has no labelling of this length yet."""
         self._widen(keys, width)
-        return self._rows[keys, :width]
+        is_known = (self._lengths[keys] == lengths)[:, None]
+        return np.where(is_known, self._rows[keys, :width], np.int32(-1))
 
-    def keep(self, keys: NDArray[np.int64], labellings: NDArray[np.int64]) -> None:
+    def keep(self, keys: NDArray[np.int64], lengths: Any, labellings: NDArray[np.int64]) -> None:
         self._rows[keys, : labellings.shape[1]] = labellings  # of() has made room
+        self._lengths[keys] = lengths
 
     def _widen(self, keys: NDArray[np.int64], width: int) -> None:
         size, needed = self._rows.shape, (int(keys.max(initial=-1)) + 1, width)
@@ -84,6 +88,9 @@ class _Labellings:
         wider = np.full((count, max(size[1], width)), -1, dtype=np.int32)
         wider[: size[0], : size[1]] = self._rows
         self._rows = wider
+        self._lengths = np.concatenate(
+            [self._lengths, np.full(count - size[0], -1, dtype=np.int32)]
+        )
 
 
 class _Layer(torch.nn.Module):
@@ -105,17 +112,12 @@ class _Layer(torch.nn.Module):
         losses are computed on the CPU; scores on another device are copied to it. float16 and
         bfloat16 are converted to float32. truth, lengths: tensors or arrays of whole numbers.
         """
-        return self._losses(scores, self._call(truth, lengths))
+        return self._losses(_tensors(scores), self._call(truth, lengths))
 
     def _call(self, truth: Any, lengths: Any) -> _Call:
         return _Call(self.output, self._settings(), _array(truth), _array(lengths))
 
-    def _losses(self, scores: Any, call: _Call) -> torch.Tensor:
-        given = list(scores) if isinstance(scores, tuple | list) else [scores]
-        for each in given:
-            if not isinstance(each, torch.Tensor):
-                raise TypeError(f"scores: type is {type(each).__name__}, but must be torch.Tensor")
-        tensors = [each.float() if each.dtype in _HALF else each for each in given]
+    def _losses(self, tensors: list[torch.Tensor], call: _Call) -> torch.Tensor:
         apply: Any = _Losses.apply  # without types in some versions of PyTorch
         losses: torch.Tensor = apply(call, *_of_one_type(tensors))
         if self.reduction == "none":
@@ -179,19 +181,23 @@ class StructuredLoss(_Layer):
         places of the examples in the training set. The search for the maximum of an example begins
         with the maximum of its last call, and takes the fewer steps the less the scores have
         changed since; the losses are the same but for the error that max_bans and tolerance allow.
-        Keeps 4 bytes for each number of a labelling, for max(keys) + 1 labellings as long as the
-        longest.
+        An example whose length has changed has none yet. Keeps 4 bytes for each number of a
+        labelling, for max(keys) + 1 labellings as long as the longest.
         """
-        call = self._call(truth, lengths)
+        call, tensors = self._call(truth, lengths), _tensors(scores)
         if keys is None:
-            return self._losses(scores, call)
+            return self._losses(tensors, call)
         call.truth, places = np.asarray(call.truth), _checked_keys(keys, call.truth)
-        if self._known is None:
-            self._known = _Labellings()
+        num_classes = self.output._num_classes(tuple(tensors[0].shape[1:]))
+        if self._known is None or self._known.num_classes != num_classes:
+            self._known = _Labellings(num_classes)
         shape = call.truth.shape
-        call.start = self._known.of(places, int(np.prod(shape[1:]))).reshape(shape)
-        losses = self._losses(scores, call)
-        self._known.keep(places, call.maxima.reshape(len(places), -1))
+        width = int(np.prod(shape[1:]))
+        sizes = np.full(len(places), width) if call.lengths is None else np.asarray(call.lengths)
+        if sizes.shape == places.shape:  # otherwise the loss refuses them
+            call.start = self._known.of(places, sizes, width).reshape(shape)
+        losses = self._losses(tensors, call)
+        self._known.keep(places, sizes, call.maxima.reshape(len(places), -1))
         return losses
 
     def _settings(self) -> Any:
@@ -296,6 +302,14 @@ def _checked_keys(keys: Any, truth: Any) -> NDArray[np.int64]:
     if array.min(initial=0) < 0:
         raise ValueError(f"keys: {array.min()} is among them, but must be >= 0")
     return array.astype(np.int64)
+
+
+def _tensors(scores: Any) -> list[torch.Tensor]:
+    given = list(scores) if isinstance(scores, tuple | list) else [scores]
+    for each in given:
+        if not isinstance(each, torch.Tensor):
+            raise TypeError(f"scores: type is {type(each).__name__}, but must be torch.Tensor")
+    return [each.float() if each.dtype in _HALF else each for each in given]
 
 
 def _of_one_type(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

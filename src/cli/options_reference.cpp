@@ -23,13 +23,19 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+std::string domain(const OptionInfo& info) {
+  if (info.range.empty()) return info.type;
+  if (info.type != "integer") return info.range;
+  constexpr std::string_view kAutoOr = "auto or ";
+  std::string text = info.range;
+  return text.insert(text.starts_with(kAutoOr) ? kAutoOr.size() : 0, "integer ");
+}
+
 void print_table(const std::vector<OptionInfo>& infos) {
   std::cout << "| Option | Value | Default | |\n|---|---|---|---|\n";
   for (const OptionInfo& info : infos) {
-    const std::string value =
-        info.range.empty() ? info.type : (info.type == "integer" ? "integer " : "") + info.range;
-    std::cout << fmt::format("| `{}` | {} | `{}` | {} |\n", option_name(info.name), escaped(value),
-                             info.default_value, escaped(info.help));
+    std::cout << fmt::format("| `{}` | {} | `{}` | {} |\n", option_name(info.name),
+                             escaped(domain(info)), info.default_value, escaped(info.help));
   }
   std::cout << "\n";
 }

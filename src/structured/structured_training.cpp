@@ -54,8 +54,7 @@ SearchLimits search_limits(const StructuredTraining& training, StructuredSearch 
                          "option max_bans is ", training.max_bans.value_or(0), ", but search is ",
                          name_of(search), ", which bans no outputs");
   const bool is_sgd = solver == StructuredSolver::sgd;
-  const bool is_prob = is<ProbLoss>(training.surrogate) || is<ConvexProbLoss>(training.surrogate);
-  SearchLimits limits{.max_bans = training.max_bans.value_or(is_sgd && is_prob ? 0 : 10),
+  SearchLimits limits{.max_bans = training.max_bans.value_or(is_sgd ? 0 : 10),
                       .tolerance = training.search_tolerance,
                       .max_calls = training.search_calls};
   if (search == StructuredSearch::convex_hull && is_sgd && !limits.tolerance) {

@@ -21,8 +21,8 @@
 namespace margrove {
 
 /// Stochastic subgradients need no exact maximum: the subgradient at a labelling that misses it by
-/// this share is as good as the exact one. For the same reason ProbLoss uses no bans by default:
-/// psi is nearly flat along the edges, so that the best corner is as good as the maximum.
+/// this share is as good as the exact one. For the same reason sgd bans nothing by default: the best
+/// corner of the hull serves as well as the maximum, which may take a hundred times as long to find.
 inline constexpr double kSgdSearchTolerance = 1e-2;
 
 /// Limits of one search; those that are not given stay at the search's own.

@@ -159,9 +159,11 @@ class Structured(CliTest):
         self.assertRegex(self.run_program("info", "model")[0], r"\nwords in clusters +0\n")
         self.run_program(*TRAIN, "--word-clusters", "2", "words", "model")
         self.write("more", "a X\nb Y\nc Z\nc Z\n\n" * 9)
-        again = [*TRAIN, "--word-clusters", "2", "--start", "model", "more", "again"]
-        self.run_program(*again)
-        self.assertRegex(self.run_program("info", "again")[0], r"\nwords in clusters +2\n")
+        for options, count in (([], 2), (["--word-clusters", "2"], 3)):
+            self.run_program(*TRAIN, *options, "--start", "model", "more", "again")
+            self.assertRegex(
+                self.run_program("info", "again")[0], rf"\nwords in clusters +{count}\n"
+            )
         self.assert_fails(
             2, "option word-clusters is -1, but must be auto or >= 0",
             *TRAIN, "--word-clusters=-1", "words", "model",
@@ -221,6 +223,35 @@ class Structured(CliTest):
                 2, "option max-bans is 5, but search is ",
                 *TRAIN, *search, "--max-bans", "5", "tags", "model",
             )  # fmt: skip
+
+    def test_steps_and_convex_passes_of_sgd_are_options(self) -> None:
+        self.write("tags", TAGS * 5)
+        train = [*TRAIN, "--surrogate", "prob", "--solver", "sgd", "--C", "0.5"]
+
+        def objective(*options: str) -> str:
+            out = self.run_program(*train, "--max-passes", "6", *options, "tags", "model")[0]
+            return dict(line.split("\t") for line in out.splitlines())["objective"]
+
+        by_default = objective()
+        self.assertEqual(objective("--learning-rate", "0.5", "--convex-passes", "3"), by_default)
+        self.assertNotEqual(objective("--learning-rate", "0.05"), by_default)
+        self.assertNotEqual(objective("--convex-passes", "0"), by_default)
+        self.assert_fails(
+            2, "option learning-rate is 0.1, but solver is bcfw; it is for sgd",
+            *TRAIN, "--solver", "bcfw", "--learning-rate", "0.1", "tags", "model",
+        )  # fmt: skip
+        self.assert_fails(
+            2, "option learning-rate is 0, but must be auto or > 0",
+            *TRAIN, "--learning-rate", "0", "tags", "model",
+        )  # fmt: skip
+
+    def test_constraints_that_the_training_tags_break_are_a_warning(self) -> None:
+        self.write("tags", TAGS * 5 + "Lee\tI-PER\n\n")
+        sentences = (TAGS * 5).count("\n\n") + 1
+        for options, warned in ((["--constraints", "bio"], True), ([], False)):
+            err = self.run_program(*TRAIN[:1], *TRAIN[2:], *options, "tags", "model")[1]
+            told = f"the tags of 1 of {sentences} sentences break the constraints bio" in err
+            self.assertEqual(told, warned, err)
 
     def test_tags_of_spans_are_answered_as_spans(self) -> None:
         # Without the constraint, Lee is I-PER after the unknown word.

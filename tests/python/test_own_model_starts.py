@@ -105,7 +105,7 @@ def test_steps_and_convex_passes_of_sgd_are_honoured() -> None:
     np.testing.assert_array_equal(weights(learning_rate=0.2, convex_passes=3), by_default)
     for other in ({"learning_rate": 0.02}, {"convex_passes": 0}):
         assert (weights(**other) != by_default).any(), other
-    with pytest.raises(ValueError, match="learning_rate is 0.2, but solver is bcfw"):
+    with pytest.raises(ValueError, match=r"learning_rate is 0.2, but solver is bcfw"):
         StructuredSVM(Bits(), solver="bcfw", learning_rate=0.2).fit(X, y)
     with pytest.raises(ValueError, match="learning_rate is 0, but must be auto or > 0"):
         StructuredSVM(Bits(), surrogate="prob", learning_rate=0).fit(X, y)

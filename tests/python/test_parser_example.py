@@ -171,6 +171,8 @@ def test_a_file_without_trees_is_refused(tmp_path: Path, text: str, error: str) 
         (["--loss", "squared"], "surrogate is 'squared', but must be"),
         (["--margin-epochs", "8"], "8 epochs by margin rescaling, but there are 8"),
         (["--vectors", "nowhere"], "vectors are nowhere: "),
+        (["--epochs", "0"], "epochs is 0, but must be > 0"),
+        (["--rate", "-1"], "rate is -1.0, but must be > 0"),
         ([], "No such file or directory"),
     ],
 )
@@ -182,6 +184,16 @@ def test_errors_are_one_message(
     assert told.returncode == 1
     assert told.stderr.startswith("parser.py: ")
     assert error in told.stderr
+
+
+def test_wrong_models_are_errors_before_any_work(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("margrove", encoding="utf-8")
+    told = run("parse", tmp_path / "other", files / "test.conllu")
+    assert told.stderr == f"parser.py: {tmp_path / 'other'} is not a model of this parser\n"
+    names = [files / f"{name}.conllu" for name in ("train", "dev")]
+    told = run("train", tmp_path / "nowhere" / "model", *names, "--epochs", "1")
+    assert "No such file or directory" in told.stderr
+    assert told.stdout == ""
 
 
 def test_contextual_vectors_are_means_over_pieces(parser: Any, files: Path, tmp_path: Path) -> None:
@@ -196,7 +208,7 @@ def test_contextual_vectors_are_means_over_pieces(parser: Any, files: Path, tmp_
     bert.save_pretrained(tmp_path)
 
     sentences = parser.read(files / "test.conllu")[:3]
-    given = parser.of_words(["the", "dog", "sees"])
+    given = importlib.import_module("sentences").of_words("the dog sees")
     found = parser.Transformer(str(tmp_path), parser.DEVICE).vectors([*sentences, given])
     assert [tuple(each.shape) for each in found] == [(len(s), 8) for s in [*sentences, given]]
     with torch.inference_mode():

@@ -236,6 +236,14 @@ def test_answers_obey_the_form_of_tags() -> None:
     assert obeying[0][1] != "I-P" or obeying[0][0] == "B-P"
 
 
+def test_what_sentences_do_not_have_is_no_attribute() -> None:
+    model = StructuredSVC(max_passes=5).fit(SENTENCES, TAGS)
+    assert not hasattr(model, "predict_proba")
+    assert "predict" in dir(model)
+    for name in dir(model):
+        getattr(model, name, None)  # raises nothing but AttributeError
+
+
 def test_subgradients_end_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

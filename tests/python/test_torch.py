@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch")
 
 import margrove.losses  # noqa: E402
 import margrove.torch  # noqa: E402
-from margrove.losses import Chain, MultiClass, structured_loss  # noqa: E402
+from margrove.losses import Chain, MultiClass, ProjectiveTrees, structured_loss  # noqa: E402
 from margrove.torch import LogLikelihoodLoss, PerturbedLoss, StructuredLoss  # noqa: E402
 from own_losses import CASES, PROBLEMS, best_labelling, of_example  # noqa: E402
 
@@ -192,6 +192,26 @@ def test_searches_begin_with_the_last_maximum_of_a_key(monkeypatch: pytest.Monke
     again = pickle.loads(pickle.dumps(loss))
     again(scores, truth, keys=[0, 1, 2, 3])
     assert (starts[4] == -1).all()
+
+
+def test_an_example_of_another_length_or_with_other_classes_has_no_maximum_yet() -> None:
+    random = torch.Generator().manual_seed(0)
+    loss, same = StructuredLoss(Chain(), "slack"), StructuredLoss(Chain(), "slack")
+    for tokens, tags in ((3, 4), (5, 4), (2, 4), (5, 3), (5, 4)):
+        scores = (
+            torch.randn(1, tokens, tags, generator=random),
+            torch.randn(tags, tags, generator=random),
+        )
+        truth = torch.arange(tokens)[None] % tags
+        assert loss(scores, truth, keys=[0]) == same(scores, truth)
+    trees, plain = (StructuredLoss(ProjectiveTrees(), "slack") for _ in range(2))
+    for words, length in ((5, 4), (4, 4), (6, 4), (6, 6)):  # padded, and longer in the end
+        arcs = torch.randn(1, words + 1, words + 1, generator=random)
+        heads = torch.full((1, words), -1)
+        heads[0, :length] = torch.arange(length)
+        assert trees(arcs, heads, [length], keys=[0]) == plain(arcs, heads, [length])
+    with pytest.raises(ValueError, match=r"lengths: shape is \(2,\), but must be \(1,\)"):
+        trees(arcs, heads, [6, 6], keys=[0])
 
 
 def test_wrong_keys_are_errors() -> None:

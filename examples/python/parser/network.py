@@ -25,8 +25,7 @@ class Network(nn.Module):
 
     def __init__(self, numbers, vectors, width, layers, dropout):
         super().__init__()
-        rows = {name: (len(numbers[name]), size) for name, size in TABLES.items()}
-        tables = {name: nn.Embedding(*shape, padding_idx=0) for name, shape in rows.items()}
+        tables = {k: nn.Embedding(len(numbers[k]), n, padding_idx=0) for k, n in TABLES.items()}
         self.tables = nn.ModuleDict(tables)
         self.letters = nn.Embedding(len(numbers["letters"]), 32, padding_idx=0)
         self.of_letters = nn.Conv1d(32, 64, 3, padding=1)

@@ -5,16 +5,16 @@ python parser.py evaluate MODEL test.conllu
 python parser.py parse MODEL FILE.conllu > parsed.conllu     (FILE -: lines of words)
 """
 
-import argparse
+import pickle
 import random
-import sys
+from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser
 from collections import Counter
 
 import torch
 from margrove.losses import ProjectiveTrees, best_labellings
 from margrove.torch import LogLikelihoodLoss, StructuredLoss
 from network import TABLES, Network, Transformer
-from sentences import ABSENT, batches, of_words, read
+from sentences import ABSENT, batches, read
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 LETTERS = 20  # of a word at most
@@ -89,11 +89,10 @@ class Parser:
         optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.9))
         entropy = torch.nn.CrossEntropyLoss(ignore_index=-1, reduction="sum")
         for epoch in range(options["epochs"]):
-            is_first = epoch < margin_epochs(options)
-            of_arcs, total = loss_of_arcs("margin" if is_first else options["loss"]), 0.0
-            rate = options["rate"] * (1 - epoch / options["epochs"])
-            rate *= 1 if is_first or margin_epochs(options) == 0 else options["later_rate"]
-            optimizer.param_groups[0]["lr"] = rate
+            first = margin_epochs(options)
+            of_arcs, total = loss_of_arcs("margin" if epoch < first else options["loss"]), 0.0
+            rate = options["rate"] * (options["later_rate"] if 0 < first <= epoch else 1)
+            optimizer.param_groups[0]["lr"] = rate * (1 - epoch / options["epochs"])
             self.network.train()
             for part in batches(train, options["batch"], shuffle):
                 batch, lengths, arcs, states = self.scores([encoded[i] for i in part])
@@ -126,7 +125,10 @@ class Parser:
 
     @classmethod
     def load(cls, path):
-        options, lists, weights = torch.load(path, map_location=DEVICE, weights_only=True)
+        try:
+            options, lists, weights = torch.load(path, map_location=DEVICE, weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, TypeError) as error:
+            raise ValueError(f"{path} is not a model of this parser") from error
         parser = cls(options, lists)
         parser.network.load_state_dict(weights)
         return parser
@@ -134,11 +136,10 @@ class Parser:
 
 def margin_epochs(options):
     """Of the first epochs, those by margin rescaling."""
-    half = options["epochs"] // 2 if options["loss"] == "prob" else 0
     given = options["margin_epochs"]
     if given >= options["epochs"]:
         raise ValueError(f"{given} epochs by margin rescaling, but there are {options['epochs']}")
-    return half if given < 0 else given
+    return given if given >= 0 else options["epochs"] // 2 * (options["loss"] == "prob")
 
 
 def loss_of_arcs(name):
@@ -155,15 +156,18 @@ def right(parsed, gold):
 
 def attachment(parsed, gold):
     """UAS and LAS: the shares of these over all sentences."""
-    counts = [right(p, g) for p, g in zip(parsed, gold, strict=True)]
-    return [sum(column) / sum(map(len, gold)) for column in zip(*counts, strict=True)]
+    return [sum(k) / sum(map(len, gold)) for k in zip(*map(right, parsed, gold), strict=True)]
 
 
 def train(model, train, dev, **options):
+    for name in ("epochs", "later_rate", "rate", "batch", "width", "layers"):
+        if not options[name] > 0:
+            raise ValueError(f"{name} is {options[name]}, but must be > 0")
     sentences, dev = [s for s in read(train) if s.is_projective()], read(dev)
     if not sentences:
         raise ValueError(f"{train}: the arcs of every sentence cross")
     parser, best = Parser(options, vocabulary(sentences)), -1.0
+    open(model, "ab").close()  # an error now rather than after an epoch
     for epoch, (loss, uas, las) in enumerate(parser.fit(sentences, dev), 1):
         print(f"epoch {epoch}: loss {loss:.4f}, UAS {uas:.4f}, LAS {las:.4f}", flush=True)
         if las > best:
@@ -177,20 +181,15 @@ def evaluate(model, test):
 
 
 def parse(model, file):
-    lines = [line.split() for line in sys.stdin if line.strip()] if file == "-" else None
-    sentences = (
-        read(file, with_trees=False) if lines is None else [of_words(words) for words in lines]
-    )
-    for s in Parser.load(model).parse(sentences):
+    for s in Parser.load(model).parse(read(file, with_trees=False)):
         print(s.tokens.serialize(), end="")
 
 
 def main():
-    top = argparse.ArgumentParser(usage=__doc__)
+    top = ArgumentParser(description=__doc__.split("\n")[0])
     commands = top.add_subparsers(required=True)
-    how = argparse.ArgumentDefaultsHelpFormatter
     for run, files in (train, "model train dev"), (evaluate, "model test"), (parse, "model file"):
-        command = commands.add_parser(run.__name__, formatter_class=how)
+        command = commands.add_parser(run.__name__, formatter_class=ArgumentDefaultsHelpFormatter)
         command.set_defaults(run=run)
         for name in files.split():
             command.add_argument(name)

@@ -1,7 +1,9 @@
 """Sentences of CoNLL-U files."""
 
+import sys
+
 import conllu
-from conllu.serializer import serialize_field
+from conllu.serializer import serialize_field as text
 
 ABSENT = "\0"  # a tag that is not given
 
@@ -16,8 +18,7 @@ class Sentence:
         self.forms = [row["form"] for row in self.rows]
         self.words = [form.lower() for form in self.forms]
         self.tags = [row.get("upos") or ABSENT for row in self.rows]
-        feats = [row.get("feats") if row.get("upos") else ABSENT for row in self.rows]
-        self.morphology = [each if each == ABSENT else serialize_field(each) for each in feats]
+        self.morphology = [text(r.get("feats")) if r.get("upos") else ABSENT for r in self.rows]
         self.heads = [row.get("head") for row in self.rows]  # 0: the root
         self.relations = [row.get("deprel") or "" for row in self.rows]
 
@@ -32,17 +33,19 @@ class Sentence:
         rows = [row.copy() for row in self.tokens]
         parsed = Sentence(conllu.TokenList(rows, self.tokens.metadata))
         for row, head, relation in zip(parsed.rows, heads, relations, strict=True):
-            row["head"], row["deprel"] = head, relation
+            row["head"], row["deprel"], row["deps"] = head, relation, None
         return Sentence(parsed.tokens)
 
 
 def read(path, with_trees=True):
-    """The sentences of a file; an error if one of them should have a tree and has none."""
-    with open(path, encoding="utf-8") as file:
-        try:
-            sentences = [s for s in map(Sentence, conllu.parse_incr(file)) if len(s)]
-        except conllu.exceptions.ParseException as error:
-            raise SystemExit(f"{path}: {error}") from error
+    """The sentences of a file, or of lines of words for `-`; an error if one of them should have a
+    tree and has none."""
+    try:
+        with sys.stdin if path == "-" else open(path, encoding="utf-8") as file:
+            found = map(of_words, file) if path == "-" else map(Sentence, conllu.parse_incr(file))
+            sentences = [s for s in found if len(s)]
+    except (conllu.exceptions.ParseException, UnicodeDecodeError) as error:
+        raise SystemExit(f"{path}: {error}") from error
     for number, s in enumerate(sentences, 1):
         if with_trees and not all(head in range(len(s) + 1) for head in s.heads):
             raise SystemExit(f"{path}: sentence {number}, {' '.join(s.forms)}: a word has no head")
@@ -51,10 +54,10 @@ def read(path, with_trees=True):
     return sentences
 
 
-def of_words(words):
-    """A sentence of which nothing else is known."""
+def of_words(line):
+    """A sentence of which only the words are known."""
     row = dict.fromkeys(conllu.parser.DEFAULT_FIELDS)
-    rows = [conllu.Token(row | {"id": k, "form": word}) for k, word in enumerate(words, 1)]
+    rows = [conllu.Token(row | {"id": k, "form": word}) for k, word in enumerate(line.split(), 1)]
     return Sentence(conllu.TokenList(rows))
 
 

@@ -21,7 +21,18 @@ ColumnCorpus read(const ExampleSource& source, const ChainSvmOptions& options,
 }
 
 /// A warning where there is nothing to learn, as where columns of trees are read as those of tags.
-std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::string& source) {
+std::vector<std::string> warnings_of(const ColumnCorpus& corpus, const std::string& source,
+                                     const SequenceData& sequences,
+                                     const TagConstraints& constraints) {
+  std::size_t num_broken = 0;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    num_broken += constraints.allows(sequences.tags_of(i)) ? 0 : 1;
+  }
+  if (num_broken > 0) {
+    return {concat(source, ": the tags of ", num_broken, " of ", sequences.size(),
+                   " sentences break the constraints ", name_of(constraints.scheme()),
+                   ", so that the model can never answer them")};
+  }
   if (corpus.tags.size() != 1) return {};
   constexpr std::size_t kColumnsOfTrees = 9;  // of CoNLL-U, but for the last
   const bool may_be_trees = corpus.num_columns == kColumnsOfTrees;
@@ -39,9 +50,10 @@ std::uint32_t num_clusters(const ChainSvmOptions& options, const ColumnCorpus& c
 WordClusters clusters_for(const ChainSvmOptions& options, const ChainPredictor* earlier,
                           const ColumnCorpus& corpus, const std::string& source,
                           RunControl& control) {
+  const bool has_earlier = earlier != nullptr && !earlier->clusters().is_empty();
+  if (has_earlier && !options.word_clusters) return earlier->clusters();
   const std::uint32_t count = num_clusters(options, corpus);
   if (count == 0) return {};
-  if (earlier != nullptr && !earlier->clusters().is_empty()) return earlier->clusters();
   return done_in_time(source, "the clustering of words", &control,
                       [&] { return WordClusters::learn(corpus, count, control); });
 }
@@ -62,7 +74,8 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
   StructuredWeights fit =
       fit_chain(sequences, options, executor, control, start, data.continuation.checkpoint);
   TrainResult result;
-  result.report = to_report(fit.fit, warnings_of(corpus, data.source));
+  result.report =
+      to_report(fit.fit, warnings_of(corpus, data.source, sequences, decision.constraints));
   result.predictor = std::make_unique<ChainPredictor>(
       std::move(features), corpus.tags, corpus.num_columns, order, std::move(fit.weights),
       decision.rule, decision.outside_tag, decision.constraints, options.comments);

@@ -31,11 +31,12 @@ struct ChainSvmOptions : StructuredOptions {
         field("word_pairs", &ChainSvmOptions::word_pairs,
               "whether a word together with the word before it, and with the word behind it, is a "
               "feature if it occurs twice"),
-        field("word_clusters", &ChainSvmOptions::word_clusters, non_negative,
-              "number of hierarchical clusters (Brown et al.) into which the training words that "
-              "occur twice are divided by their neighbours; the clusters of a token and of its "
-              "neighbours are features; auto: 64 where tags stand for spans, otherwise 0; 0: none; "
-              "with start those of the earlier model, if it has some"),
+        field(
+            "word_clusters", &ChainSvmOptions::word_clusters, non_negative,
+            "number of hierarchical clusters (Brown et al.) into which the training words that "
+            "occur twice are divided by their neighbours; the clusters of a token and of its "
+            "neighbours are features; 0: none; auto: with start those of the earlier model, if it "
+            "has some, otherwise 64 where tags stand for spans, and 0 elsewhere"),
         field("constraints", &ChainSvmOptions::constraints,
               "which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: "
               "a span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the "
