@@ -6,10 +6,14 @@ A test checks that the page is up to date.
 usage: PYTHONPATH=build/python tools/make_api_reference.py
 """
 
+import importlib.util
 import inspect
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import margrove
 import margrove.ray
@@ -21,6 +25,27 @@ HEAD = """# Python reference
 Made by `tools/make_api_reference.py` from the docstrings; a test checks that it is up to date.
 [python.md](python.md) has examples, [options.md](options.md) the options of the methods.
 """
+
+
+def torch_layers() -> ModuleType:
+    """margrove.torch without PyTorch, so that the page is the same wherever it is made."""
+    Tensor = type("Tensor", (), {"__module__": "torch"})
+    names = ("torch", "torch.nn", "torch.autograd", "torch.autograd.function")
+    modules = {name: ModuleType(name) for name in names}
+    vars(modules["torch"]).update(
+        Tensor=Tensor, nn=modules["torch.nn"], autograd=modules["torch.autograd"],
+        float16="half", bfloat16="bfloat16",
+    )  # fmt: skip
+    vars(modules["torch.nn"])["Module"] = object
+    vars(modules["torch.autograd"])["Function"] = object
+    vars(modules["torch.autograd.function"])["once_differentiable"] = lambda function: function
+    spec = importlib.util.find_spec("margrove.torch")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with patch.dict(sys.modules, modules):
+        spec.loader.exec_module(module)
+    return module
 
 
 def plain(text: str) -> str:
@@ -87,14 +112,15 @@ def page() -> str:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *own]))
         else:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
-    for module in (metrics, datasets, structured, losses, shards, margrove.ray, vectors):
+    layers = torch_layers()
+    for module in (metrics, datasets, structured, losses, layers, shards, margrove.ray, vectors):
         own_name = module.__name__.removeprefix("margrove.")
         parts.append(f"## `{module.__name__}`\n\n{body(module)}")
         for name in module.__all__:
             thing = getattr(module, name)
             head = name if inspect.isclass(thing) else signature(name, thing)
             parts.append(f"### `{own_name}.{head}`\n\n{body(thing)}")
-            if module in (structured, vectors):
+            if module in (structured, layers, vectors):
                 parts += members(thing, set())
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
