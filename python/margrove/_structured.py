@@ -404,7 +404,7 @@ def _tag_columns(tag: Any, place: str, answers: dict[str, Any]) -> list[str]:
 
 
 def _check_sentences(output: _OutputType, X: Any) -> None:
-    if hasattr(X, "dtype") or not hasattr(X, "__len__"):
+    if hasattr(X, "dtype") or hasattr(X, "columns") or not hasattr(X, "__len__"):
         what = "an array" if hasattr(X, "dtype") else f"a {type(X).__name__}"
         of_rows = [repr(other.name) for other in _OUTPUT_TYPES.values() if other.form == "rows"]
         raise ValueError(
@@ -414,7 +414,12 @@ def _check_sentences(output: _OutputType, X: Any) -> None:
     if not len(X):
         raise ValueError("X: there are no sentences")
     for number, sentence in enumerate(X):
-        if isinstance(sentence, str) or not len(sentence):
+        if isinstance(sentence, str):
+            raise ValueError(
+                f"X: sentence {number} is the text {sentence!r:.40}, but must be a sequence of "
+                "tokens, as text.split() gives"
+            )
+        if not len(sentence):
             raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from margrove import StructuredSVC, load
 from sklearn.base import clone
@@ -129,6 +130,8 @@ def test_label_sets_of_rows_use_what_pairs_say() -> None:
         ("chain", np.eye(3), [["a"]] * 3, "X: it is an array, but model='chain' must have"),
         ("chain", [], [], "X: there are no sentences"),
         ("chain", [["a"], []], [["T"], []], "X: sentence 1 must be a sequence of at least one"),
+        ("chain", ["a b"], [["T", "T"]], "X: sentence 0 is the text 'a b', but must be a sequence"),
+        ("chain", pd.DataFrame({"x": ["a"]}), [["T"]], "X: it is a DataFrame, but model='chain'"),
         ("chain", [["a"]], [["T", "T"]], "y: sentence 0 has 2 tags, but must have 1"),
         ("chain", [["a\tb"]], [["T"]], "X: sentence 0, token 0: .* must be a text without"),
         ("dependency", np.eye(3), [[]] * 3, "X: it is an array, but model='dependency' must have"),
