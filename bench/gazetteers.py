@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from structured_runs import files_of, p_of_swaps, share
-from tagger_peers import counts, margrove, tags_of
+from tagger_peers import counts, margrove, sentences_of, tags_of
 
 KINDS = {"14": "group", "15": "place", "18": "person"}  # lexicographer files of WordNet
 SURROGATES = ("margin", "prob", "micro-f1")
@@ -52,8 +52,7 @@ def kinds_of(words: list[str], names: Names, longest: int) -> list[str]:
 def write_with_names(source: Path, names: Names, target: Path) -> None:
     longest = max(map(len, names))
     blocks = []
-    for block in source.read_text(encoding="utf-8").split("\n\n"):
-        rows = [line.split() for line in block.split("\n") if line]
+    for rows in sentences_of(source):
         kinds = kinds_of([row[0] for row in rows], names, longest)
         blocks.append("".join(f"{word}\t{kind}\t{tag}\n" for (word, tag), kind
                               in zip(rows, kinds, strict=True)))  # fmt: skip

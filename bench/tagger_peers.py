@@ -64,10 +64,15 @@ def counts(truth: Tags, answers: Tags, of_spans: bool) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
-def tags_of(file: Path) -> Tags:
+def sentences_of(file: Path) -> list[list[list[str]]]:
+    """The cells of each token."""
     blocks = file.read_text(encoding="utf-8").split("\n\n")
-    sentences = [[line.split()[-1] for line in block.split("\n") if line] for block in blocks]
-    return [tags for tags in sentences if tags]
+    sentences = [[line.split() for line in block.split("\n") if line] for block in blocks]
+    return [tokens for tokens in sentences if tokens]
+
+
+def tags_of(file: Path) -> Tags:
+    return [[cells[-1] for cells in tokens] for tokens in sentences_of(file)]
 
 
 def margrove(program: str, options: Options, files: list[Path], folder: Path) -> Trained:

@@ -36,11 +36,12 @@ class Calibration:
 
 
 def _gives_probabilities(estimator: "Probabilistic") -> bool:
-    if hasattr(estimator, "model_") and estimator._form == "sentences":
+    form = estimator._form if hasattr(estimator, "model_") else None
+    if form == "sentences":
         raise AttributeError(
             f"this {type(estimator).__name__} is fitted on sentences and gives no probabilities"
         )
-    if hasattr(estimator, "model_") and estimator._form not in ("single", "paths"):
+    if form not in (None, "single", "paths"):
         gives_some = estimator.model_.gives_probabilities
     else:
         is_calibrated = estimator.calibration > 0 or estimator.calibration_ is not None
