@@ -75,28 +75,31 @@ LabelGraph graph_of(std::uint32_t num_nodes, const Matrix<std::uint32_t>& rows) 
   return LabelGraph::build(num_nodes, edges);
 }
 
-/// Calls run(options, executor) without the GIL.
-template <class Run>
-void with_settings(const Settings& settings, const Run& run) {
+ScoreLossOptions options_of(const Settings& settings) {
   const auto& [task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed] =
       settings;
-  const AnySurrogate psi = surrogate_of(surrogate);
-  const nb::gil_scoped_release released;
   require<InvalidOption>(max_bans >= 0, "option max_bans is ", max_bans, ", but must be >= 0");
   require<InvalidOption>(tolerance >= 0 && tolerance < 1, "option tolerance is ", tolerance,
                          ", but must be in [0, 1)");
   require<InvalidOption>(sigma > 0 && std::isfinite(sigma), "option sigma is ", sigma,
                          ", but must be finite and > 0");
   require<InvalidOption>(samples >= 1, "option samples is ", samples, ", but must be >= 1");
-  const ScoreLossOptions options{.task = parse_enum<ScoreTask>("task", task),
-                                 .surrogate = psi,
-                                 .search = parse_enum<StructuredSearch>("search", search),
-                                 .max_bans = max_bans,
-                                 .tolerance = tolerance,
-                                 .sigma = sigma,
-                                 .samples = samples,
-                                 .seed = seed};
-  Executor executor(threads);
+  return {.task = parse_enum<ScoreTask>("task", task),
+          .surrogate = surrogate_of(surrogate),
+          .search = parse_enum<StructuredSearch>("search", search),
+          .max_bans = max_bans,
+          .tolerance = tolerance,
+          .sigma = sigma,
+          .samples = samples,
+          .seed = seed};
+}
+
+/// Calls run(options, executor) without the GIL.
+template <class Run>
+void with_settings(const Settings& settings, const Run& run) {
+  const ScoreLossOptions options = options_of(settings);
+  const nb::gil_scoped_release released;
+  Executor executor(std::get<1>(settings));
   run(options, executor);
 }
 
@@ -188,6 +191,12 @@ void bind(nb::module_& m) {
 }  // namespace
 
 void bind_score_losses(nb::module_& m) {
+  m.def(
+      "check_loss_settings",
+      [](const Settings& settings) {
+        with_settings(settings, [](const ScoreLossOptions&, Executor&) {});
+      },
+      "settings"_a);
   bind<float>(m);
   bind<double>(m);
 }

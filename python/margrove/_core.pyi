@@ -391,6 +391,7 @@ _LossSettings = tuple[str, int, object, str, int, float, float, int, int]
 _Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[np.int64] | None]
 _ScoreBlock = tuple[NDArray[Any], NDArray[Any]]
 
+def check_loss_settings(settings: _LossSettings) -> None: ...
 def chain_losses(
     settings: _LossSettings,
     losses: _Losses,

@@ -414,6 +414,15 @@ def _in_form_of(scores: Any, arrays: list[NDArray[Any]]) -> Any:
     return tuple(arrays) if isinstance(scores, tuple | list) else arrays[0]
 
 
+def check_output(output: Any) -> None:
+    """Raises TypeError unless the output is one of this module."""
+    if not isinstance(output, _Output):
+        raise TypeError(
+            f"output is of type {type(output).__name__}, but must be one of margrove.losses, such "
+            "as Chain()"
+        )
+
+
 def evaluate(
     scores: Any, truth: Any, output: _Output, how: _Settings, lengths: Any, start: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.int64], list[NDArray[Any]], list[bool]]:
@@ -421,11 +430,7 @@ def evaluate(
 
     truth may be None where it is not used.
     """
-    if not isinstance(output, _Output):
-        raise TypeError(
-            f"output is of type {type(output).__name__}, but must be one of margrove.losses, such "
-            "as Chain()"
-        )
+    check_output(output)
     arrays, shared = _checked_scores(scores, output)
     size = arrays[0].shape[0]
     shapes = output._shapes(arrays[0].shape[1:])

@@ -17,7 +17,7 @@ except ImportError as error:
 from torch.autograd.function import once_differentiable
 
 from margrove import _core
-from margrove.losses import evaluate, settings
+from margrove.losses import check_output, evaluate, settings
 
 __all__ = ["LogLikelihoodLoss", "PerturbedLoss", "StructuredLoss"]
 
@@ -98,6 +98,7 @@ class _Layer(torch.nn.Module):
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
             raise ValueError(f"reduction is {reduction!r}, but must be 'mean', 'sum' or 'none'")
+        check_output(output)
         self.output = output
         self.reduction = reduction
         self.threads = threads
@@ -165,6 +166,7 @@ class StructuredLoss(_Layer):
         self.search = search
         self.max_bans = max_bans
         self.tolerance = tolerance
+        _core.check_loss_settings(self._settings())
 
     _checked: Any = None  # (surrogate, what the library has made of it)
     _known: _Labellings | None = None  # the last maxima of examples with keys
@@ -232,6 +234,7 @@ class LogLikelihoodLoss(_Layer):
 
     def __init__(self, output: Any, *, reduction: str = "mean", threads: int = 1) -> None:
         super().__init__(output, reduction, threads)
+        _core.check_loss_settings(self._settings())
 
     def _settings(self) -> Any:
         return settings("log-likelihood", self.threads)
@@ -274,9 +277,13 @@ class PerturbedLoss(_Layer):
         self.sigma = sigma
         self.samples = samples
         self.seed = seed
+        _core.check_loss_settings(self._settings_of(0 if seed is None else seed))
 
     def _settings(self) -> Any:
         seed = int(torch.randint(2**62, ()).item()) if self.seed is None else self.seed
+        return self._settings_of(seed)
+
+    def _settings_of(self, seed: int) -> Any:
         return settings(
             "perturbed", self.threads, sigma=self.sigma, samples=self.samples, seed=seed
         )

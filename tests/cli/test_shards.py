@@ -127,7 +127,8 @@ class Shards(CliTest):
                 break
         else:
             self.fail("the shard was too small for the test")
-        self.assertEqual(found, ["data.safetensors"])
+        # Nor does it remove the temporary file that it writes when it is killed.
+        self.assertEqual([f for f in found if ".tmp-" not in f], ["data.safetensors"])
         self.assertIn("finished\t0\n", self.plan(*options, data="large", shards=2))
         self.train_all(2)
         self.run_program("merge-shards", "work", "merged")

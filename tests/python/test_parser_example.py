@@ -107,6 +107,24 @@ def test_the_later_rate_is_that_after_margin_rescaling(parser: Any, files: Path)
     assert runs[0][2] != runs[1][2]
 
 
+def test_searches_know_their_last_maxima_and_their_bans(
+    parser: Any, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    forward = parser.StructuredLoss.forward
+
+    def noted(layer: Any, scores: Any, truth: Any, lengths: Any, keys: Any) -> Any:
+        calls.append((layer.surrogate, layer.max_bans, keys))
+        return forward(layer, scores, truth, lengths, keys)
+
+    monkeypatch.setattr(parser.StructuredLoss, "forward", noted)
+    fitted(parser, files, loss="prob", max_bans=3)
+    for surrogate in ("margin", "prob"):
+        keys = [k for name, max_bans, of_call in calls if (name, max_bans) == (surrogate, 3)
+                for k in of_call]  # fmt: skip
+        assert sorted(keys) == sorted(2 * list(range(80)))
+
+
 def run(*arguments: Any, text: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(FOLDER / "parser.py"), *map(str, arguments)]
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
@@ -169,7 +187,8 @@ def test_a_file_without_trees_is_refused(tmp_path: Path, text: str, error: str) 
     ("arguments", "error"),
     [
         (["--loss", "squared"], "surrogate is 'squared', but must be"),
-        (["--margin-epochs", "8"], "8 epochs by margin rescaling, but there are 8"),
+        (["--margin-epochs", "8"], "8 of 8 epochs by margin rescaling"),
+        (["--max-bans", "-1"], "max_bans is -1, but must be >= 0"),
         (["--vectors", "nowhere"], "vectors are nowhere: "),
         (["--epochs", "0"], "epochs is 0, but must be > 0"),
         (["--rate", "-1"], "rate is -1.0, but must be > 0"),

@@ -246,5 +246,33 @@ def test_wrong_arguments_are_errors() -> None:
         StructuredLoss(MultiClass())(scores[0].long(), truth)
     with pytest.raises(ValueError, match="truth: shape"):
         StructuredLoss(MultiClass())(scores[0], truth[:-1])
-    with pytest.raises(ValueError, match="option surrogate is 'x'"):
-        StructuredLoss(MultiClass(), "x")(scores[0], truth)
+
+
+@pytest.mark.parametrize(
+    ("layer", "options", "error"),
+    [
+        (StructuredLoss, {"surrogate": "x"}, "option surrogate is 'x'"),
+        (StructuredLoss, {"search": "x"}, "option search is 'x'"),
+        (StructuredLoss, {"max_bans": -1}, "option max_bans is -1, but must be >= 0"),
+        (StructuredLoss, {"tolerance": 1.0}, r"option tolerance is 1, but must be in \[0, 1\)"),
+        (LogLikelihoodLoss, {"threads": -1}, "threads is -1"),
+        (PerturbedLoss, {"sigma": 0.0}, "option sigma is 0, but must be finite and > 0"),
+        (PerturbedLoss, {"samples": 0}, "option samples is 0, but must be >= 1"),
+        (PerturbedLoss, {"seed": -1}, "option seed is -1"),
+    ],
+)
+def test_wrong_settings_are_errors_when_a_layer_is_made(
+    layer: Any, options: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(ValueError, match=error):
+        layer(MultiClass(), **options)
+    with pytest.raises(TypeError, match="output is of type str, but must be one of"):
+        layer("chain")
+
+
+def test_a_layer_without_a_seed_draws_none_when_it_is_made() -> None:
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    PerturbedLoss(MultiClass())
+    assert torch.equal(torch.rand(3), expected)

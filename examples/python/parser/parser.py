@@ -24,6 +24,7 @@ OPTIONS = {
     "epochs": (8, "passes over the sentences"),
     "margin_epochs": (-1, "first ones, by margin rescaling; -1: half of them for prob, else 0"),
     "later_rate": (1.0, "factor of the step size after these"),
+    "max_bans": (0, "rounds of bans in a search for the maximum of a loss at most"),
     "rate": (2e-3, "step size of Adam at first; it falls to 0"),
     "batch": (800, "words of a batch"),
     "width": (200, "states of the recurrent network in each direction"),
@@ -75,29 +76,33 @@ class Parser:
 
     def scores(self, encoded):
         """The batch, padded by 0 and its trees by -1, lengths, scores of arcs, states of words."""
-        pad, batch = torch.nn.utils.rnn.pad_sequence, {}
-        for name in encoded[0]:
-            value = -1 if name in ("heads", "relations") else 0
-            batch[name] = pad([each[name] for each in encoded], True, value).to(DEVICE)
+        pad, absent = torch.nn.utils.rnn.pad_sequence, {"heads": -1, "relations": -1}
+        columns = {name: [each[name] for each in encoded] for name in encoded[0]}
+        batch = {k: pad(rows, True, absent.get(k, 0)).to(DEVICE) for k, rows in columns.items()}
         lengths = torch.tensor([len(each["words"]) for each in encoded])
         return batch, lengths, *self.network(batch, lengths)
 
     def fit(self, train, dev):
         """Trains; yields after each epoch the loss per word, and UAS and LAS of dev."""
-        encoded, of_dev, options = self.encode(train), self.encode(dev), self.options
+        options = self.options
+        losses = [loss_of_arcs(name, options["max_bans"]) for name in ("margin", options["loss"])]
+        encoded, of_dev = self.encode(train), self.encode(dev)
         shuffle = random.Random(options["seed"]).shuffle
         optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.9))
         entropy = torch.nn.CrossEntropyLoss(ignore_index=-1, reduction="sum")
+        first = options["margin_epochs"]
+        first = first if first >= 0 else options["epochs"] // 2 * (options["loss"] == "prob")
         for epoch in range(options["epochs"]):
-            first = margin_epochs(options)
-            of_arcs, total = loss_of_arcs("margin" if epoch < first else options["loss"]), 0.0
+            of_arcs, total = losses[epoch >= first], 0.0
             rate = options["rate"] * (options["later_rate"] if 0 < first <= epoch else 1)
             optimizer.param_groups[0]["lr"] = rate * (1 - epoch / options["epochs"])
             self.network.train()
             for part in batches(train, options["batch"], shuffle):
                 batch, lengths, arcs, states = self.scores([encoded[i] for i in part])
                 relations = self.network.relations(states, batch["heads"]).flatten(0, 1)
-                loss = of_arcs(arcs, batch["heads"], lengths)
+                # searches begin with the maxima of the last epoch
+                keys = [part] if isinstance(of_arcs, StructuredLoss) else []
+                loss = of_arcs(arcs, batch["heads"], lengths, *keys)
                 loss = loss + entropy(relations, batch["relations"].flatten())
                 optimizer.zero_grad()
                 (loss / lengths.sum()).backward()
@@ -134,18 +139,10 @@ class Parser:
         return parser
 
 
-def margin_epochs(options):
-    """Of the first epochs, those by margin rescaling."""
-    given = options["margin_epochs"]
-    if given >= options["epochs"]:
-        raise ValueError(f"{given} epochs by margin rescaling, but there are {options['epochs']}")
-    return given if given >= 0 else options["epochs"] // 2 * (options["loss"] == "prob")
-
-
-def loss_of_arcs(name):
+def loss_of_arcs(name, bans):
     if name == "likelihood":
         return LogLikelihoodLoss(ProjectiveTrees(), reduction="sum")
-    return StructuredLoss(ProjectiveTrees(), name, reduction="sum")
+    return StructuredLoss(ProjectiveTrees(), name, reduction="sum", max_bans=bans, tolerance=0.01)
 
 
 def right(parsed, gold):
@@ -163,6 +160,8 @@ def train(model, train, dev, **options):
     for name in ("epochs", "later_rate", "rate", "batch", "width", "layers"):
         if not options[name] > 0:
             raise ValueError(f"{name} is {options[name]}, but must be > 0")
+    if options["margin_epochs"] >= options["epochs"]:
+        raise ValueError("{margin_epochs} of {epochs} epochs by margin rescaling".format(**options))
     sentences, dev = [s for s in read(train) if s.is_projective()], read(dev)
     if not sentences:
         raise ValueError(f"{train}: the arcs of every sentence cross")
