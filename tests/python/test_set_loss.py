@@ -7,6 +7,7 @@ import pytest
 from margrove import HSVC, NHSVC
 
 TREE = [("a", "c"), ("a", "d"), ("b", "e"), ("b", "f")]
+DAG = [*TREE, ("b", "d")]
 
 
 def label_sets(seed: int = 0) -> tuple[Any, list[set[str]]]:
@@ -17,10 +18,13 @@ def label_sets(seed: int = 0) -> tuple[Any, list[set[str]]]:
     return X, y
 
 
+@pytest.mark.parametrize("hierarchy", [TREE, DAG])
 @pytest.mark.parametrize("estimator", [HSVC, NHSVC])
-def test_each_loss_is_a_problem_of_its_own_with_a_certified_optimum(estimator: Any) -> None:
+def test_each_loss_is_a_problem_of_its_own_with_a_certified_optimum(
+    estimator: Any, hierarchy: list[tuple[str, str]]
+) -> None:
     X, y = label_sets()
-    how: Any = {"hierarchy": TREE, "C": 1.0, "tolerance": 1e-3, "decision": "argmax"}
+    how: Any = {"hierarchy": hierarchy, "C": 1.0, "tolerance": 1e-3, "decision": "argmax"}
     objectives = set()
     for loss in ("leaves", "nodes", "normalized"):
         bans = {"max_bans": 100} if loss == "normalized" else {}

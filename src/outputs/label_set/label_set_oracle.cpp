@@ -8,6 +8,7 @@
 
 #include "hierarchy/closed_sets.hpp"
 #include "hierarchy/graph_operations.hpp"
+#include "label_sets/ranked_dag_label_sets.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -177,34 +178,47 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
   return {evaluate(y), found.bound + constant};
 }
 
-std::vector<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::k_best(double w_m,
-                                                                               double w_g,
-                                                                               int k) const {
+// Calls visit(y) for the label sets by descending value until it returns false.
+template <class Visit>
+void LabelSetModel::Oracle::visit_best_first(double w_m, double w_g, const Visit& visit) const {
   std::tie(w_m, w_g) = with_ties_broken(w_m, w_g);
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
+  Labelling y;
+  if (!model_->rankings_) {
+    RankedDagLabelSets ranked(model_->inference_, model_->leaves_, model_->above_, ws.rewards,
+                              ws.inference);
+    while (ranked.next(y.nodes) && visit(y)) {
+    }
+    return;
+  }
   const RankedLabelSets& ranked = model_->rankings_->ranked;
   ranked.start(ws.rewards, ws.ranking);
-  std::vector<Candidate<Labelling>> best;
-  Labelling y;
-  while (best.size() < static_cast<std::size_t>(k) && ranked.next(ws.ranking, y.nodes)) {
-    best.push_back(evaluate(y));
+  while (ranked.next(ws.ranking, y.nodes) && visit(y)) {
   }
+}
+
+std::vector<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::k_best(double w_m,
+                                                                               double w_g,
+                                                                               int k) const {
+  std::vector<Candidate<Labelling>> best;
+  if (k == 0) return best;
+  visit_best_first(w_m, w_g, [&](const Labelling& y) {
+    best.push_back(evaluate(y));
+    return best.size() < static_cast<std::size_t>(k);
+  });
   return best;
 }
 
 std::optional<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::argmax_without(
     double w_m, double w_g, std::span<const Labelling> banned) const {
-  std::tie(w_m, w_g) = with_ties_broken(w_m, w_g);
-  load_rewards(w_m, w_g);
-  Workspace& ws = *workspace_;
-  const RankedLabelSets& ranked = model_->rankings_->ranked;
-  ranked.start(ws.rewards, ws.ranking);
-  Labelling y;
-  while (ranked.next(ws.ranking, y.nodes)) {
-    if (std::find(banned.begin(), banned.end(), y) == banned.end()) return evaluate(y);
-  }
-  return std::nullopt;
+  std::optional<Candidate<Labelling>> found;
+  visit_best_first(w_m, w_g, [&](const Labelling& y) {
+    if (std::find(banned.begin(), banned.end(), y) != banned.end()) return true;
+    found = evaluate(y);
+    return false;
+  });
+  return found;
 }
 
 std::span<const double> LabelSetModel::Oracle::loss_front(std::uint32_t) const {

@@ -4,7 +4,8 @@
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
 // The task loss counts the leaves, or the nodes, on which y and y_i differ, so that it decomposes
 // over nodes. The oracle is exact on trees, in O(nodes), and on DAGs (label_set_inference.hpp). The
-// k best labellings and the best one of every loss are available on trees only.
+// k best labellings are available on trees and on small DAGs, the best one of every loss on trees
+// only.
 
 #include <compare>
 #include <cstdint>
@@ -78,20 +79,25 @@ class LabelSetModel {
     using Labelling = NodeShares;
     /// The largest tree for which the best label sets of all losses, O(nodes^2), are affordable.
     static constexpr std::uint32_t kMaxFrontNodes = 2000;
+    /// The largest DAG, in leaves, whose label sets are ranked, with as many inferences for each.
+    static constexpr std::size_t kMaxRankedLeaves = 64;
 
     Candidate<Labelling> argmax(double w_m, double w_g) const;
     BoundedCandidate<Labelling> approximate_argmax(double w_m, double w_g,
                                                    const SearchGoal& goal) const;
     void steps(double w_m, double w_g, const Labelling& y, double weight,
                std::vector<Labelling>& steps) const;
-    /// True on trees.
-    bool has_k_best() const { return model_->rankings_.has_value(); }
+    /// True on trees and on DAGs of up to kMaxRankedLeaves, but not for relaxations of these.
+    bool has_k_best() const {
+      return model_->rankings_ || (model_->task_.inference == Inference::exact &&
+                                   model_->leaves_.size() <= kMaxRankedLeaves);
+    }
     std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
     std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
                                                        std::span<const Labelling> banned) const;
     /// True on trees where the loss is a whole number.
     bool has_loss_front() const {
-      return has_k_best() && model_->criteria() == Criteria::hamming &&
+      return model_->rankings_ && model_->criteria() == Criteria::hamming &&
              !model_->has_weighted_loss();
     }
     bool has_cheap_front() const {
@@ -105,6 +111,8 @@ class LabelSetModel {
    private:
     friend class LabelSetModel;
     double load_rewards(double w_m, double w_g) const;
+    template <class Visit>
+    void visit_best_first(double w_m, double w_g, const Visit& visit) const;
     std::pair<double, double> with_ties_broken(double w_m, double w_g) const;
     const LabelSetModel* model_ = nullptr;
     std::size_t example_ = 0;
