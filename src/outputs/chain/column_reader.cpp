@@ -1,7 +1,11 @@
 #include "outputs/chain/column_reader.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <string_view>
 
 #include "base/number_text.hpp"
 #include "data/float_parser.hpp"
@@ -10,6 +14,18 @@
 namespace margrove {
 namespace {
 using detail::Line;
+
+// The first word of a sentence of a CoNLL-U file: its number, UPOS and head are in columns 1, 4
+// and 7 of ten.
+bool is_of_conllu(std::span<const std::string_view> cells) {
+  using namespace std::string_view_literals;
+  static constexpr std::array kTags{"ADJ"sv,  "ADP"sv,  "ADV"sv,   "AUX"sv,   "CCONJ"sv, "DET"sv,
+                                    "INTJ"sv, "NOUN"sv, "NUM"sv,   "PART"sv,  "PRON"sv,  "PROPN"sv,
+                                    "SYM"sv,  "VERB"sv, "PUNCT"sv, "SCONJ"sv, "X"sv};
+  return cells.size() == 10 && cells[0] == "1" &&
+         std::find(kTags.begin(), kTags.end(), cells[3]) != kTags.end() &&
+         read_number<int>(cells[6]).has_value();
+}
 
 class ColumnParser {
  public:
@@ -72,6 +88,11 @@ class ColumnParser {
   void add(const detail::TokenPlace& place, const std::vector<std::string_view>& cells,
            bool looks_like_comment) {
     detail::require_filled(place, cells);
+    if (options_.has_tags && is_of_conllu(cells)) {
+      place.fail_at_end(place.what(),
+                        " is of a CoNLL-U file, whose last column has no tags; trees are for model "
+                        "dependency, and part-of-speech tags need a file of columns 2 and 4");
+    }
     const std::size_t num_tags = options_.has_tags ? 1 : 0;
     if (cells.size() <= num_tags) {
       place.fail_at_end(place.what(), " has one column, but must have a token and a tag");

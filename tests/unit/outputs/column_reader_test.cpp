@@ -114,6 +114,25 @@ TEST(ColumnReader, what_looks_like_comments_is_an_error_that_names_the_option) {
   }
 }
 
+TEST(ColumnReader, a_conllu_file_is_an_error_that_says_what_to_do) {
+  const std::string line = "1\tAl\tAl\tPROPN\tNNP\t_\t0\troot\t0:root\tSpaceAfter=No\n";
+  for (const std::string& text : {line, "0 1 2 3 4 5 6 7 8 O\n\n" + line, "# text = Al\n" + line}) {
+    const std::string error =
+        message_of([&] { parse_columns(text, "f", {.comments = ColumnComments::hash}); });
+    EXPECT_THAT(error,
+                ::testing::HasSubstr("is of a CoNLL-U file, whose last column has no tags; "
+                                     "trees are for model dependency, and part-of-speech tags "
+                                     "need a file of columns 2 and 4"));
+  }
+  for (const std::string_view tokens : {
+           "1\tAl\tAl\tPROPN\tNNP\t_\t_\troot\tx\tB-X\n",  // no head
+           "1\tAl\tAl\tN\tNNP\t_\t0\troot\tx\tB-X\n",      // no UPOS
+           "1\tAl\tAl\tPROPN\tNNP\t_\t0\troot\tB-X\n",     // nine columns
+       }) {
+    EXPECT_EQ(parse_columns(tokens, "f").num_tokens(0), 1U);
+  }
+}
+
 TEST(ColumnReader, numbers_must_be_finite) {
   EXPECT_EQ(columns_error("a x:1 O\nb x:nan O\n"),
             "f:2:3: column 2 is 'x:nan', but its number must be finite");
