@@ -21,8 +21,9 @@
 namespace margrove {
 
 /// Stochastic subgradients need no exact maximum: the subgradient at a labelling that misses it by
-/// this share is as good as the exact one. For the same reason sgd bans nothing by default: the best
-/// corner of the hull serves as well as the maximum, which may take a hundred times as long to find.
+/// this share is as good as the exact one. For the same reason sgd bans nothing by default: the
+/// best corner of the hull serves as well as the maximum, which may take a hundred times as long to
+/// find.
 inline constexpr double kSgdSearchTolerance = 1e-2;
 
 /// Limits of one search; those that are not given stay at the search's own.
