@@ -620,10 +620,19 @@ class Interruption(CliTest):
         os.mkfifo(self.path("pipe"))
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+        """A program that catches signals already, which a busy machine may let it do late."""
+        running = subprocess.Popen(
             [MARGROVE, *arguments], cwd=self.directory.name, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+        status = Path(f"/proc/{running.pid}/status")
+        wanted = sum(1 << (sent - 1) for sent in self.SIGNALS)
+        while running.poll() is None:
+            caught = re.search(r"SigCgt:\s*(\w+)", status.read_text(encoding="utf-8"))
+            if caught is None or int(caught[1], 16) & wanted == wanted:
+                break
+            time.sleep(0.005)
+        return running
 
     def test_while_files_are_written_lets_them_become_complete(self) -> None:
         # A pipe takes 64 kB, so that the program still writes when the first bytes can be read.

@@ -133,7 +133,7 @@ def test_a_killed_driver_is_continued(tmp_path: Path) -> None:
     code = f"import margrove.ray as r; r.train_shards({str(tmp_path)!r}, **{BOUNDS!r})"
     driver = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     try:
-        while not list(tmp_path.glob("shard-*")) and driver.poll() is None:
+        while not list(tmp_path.glob("shard-*.safetensors")) and driver.poll() is None:
             time.sleep(0.05)
     finally:
         driver.kill()
