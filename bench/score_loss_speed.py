@@ -108,8 +108,9 @@ def print_starts() -> None:
     surrogates, how = ("slack", "log", "prob"), SEARCHES["no bans, tolerance 0.01"]
     print("| output | lead of the truth | noise | changed | " + " | ".join(surrogates) + " |")
     print("|---|" + "---|" * (len(surrogates) + 3))
-    for (name, draw), lead in itertools.product((("trees", trees), ("chains", chains)), (0.0, 4.0)):
-        problem = draw(np.random.default_rng(0), lead)
+    draws = {"trees": trees, "chains": chains}
+    for name, lead in itertools.product(draws, (0.0, 4.0)):
+        problem = draws[name](np.random.default_rng(0), lead)
         for noise in NOISES:
             changed, cells = [], []
             for surrogate in surrogates:
