@@ -263,16 +263,16 @@ TEST(StructuredSvmOptions, numbers_that_may_be_auto_are_in_their_range_or_throw)
   };
   StructuredSvmOptions options;
   OptionTable table(options);
-  for (const auto& [option, texts, wrong, range] : cases) {
-    for (const char* text : texts) {
-      table.set(option, text);
-      EXPECT_EQ(table.get(option), text);
+  for (const Case& each : cases) {
+    for (const char* text : each.texts) {
+      table.set(each.option, text);
+      EXPECT_EQ(table.get(each.option), text);
     }
-    for (const char* text : wrong) {
-      EXPECT_EQ(message_of([&] { table.set(option, text); }),
-                concat("option ", option, " is ", text, ", but must be ", range));
+    for (const char* text : each.wrong) {
+      EXPECT_EQ(message_of([&] { table.set(each.option, text); }),
+                concat("option ", each.option, " is ", text, ", but must be ", each.range));
     }
-    table.set(option, "auto");
+    table.set(each.option, "auto");
   }
   EXPECT_EQ(message_of([&] { table.set("max_bans", "some"); }),
             "option max_bans is 'some', but must be a whole number");
