@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,23 @@ std::vector<std::string> names_in(const std::string& path) {
   return names;
 }
 
+/// The values with these names; all of them where there is no name or "all".
+std::vector<NamedValue> chosen(const std::vector<NamedValue>& values,
+                               const std::vector<std::string>& names) {
+  if (names.empty() || std::ranges::find(names, "all") != names.end()) return values;
+  std::string known = "all";
+  for (const NamedValue& each : values) known += ", " + each.name;
+  for (const std::string& name : names) {
+    require<InvalidOption>(std::ranges::find(values, name, &NamedValue::name) != values.end(),
+                           "metric is '", name, "', but must be one of ", known);
+  }
+  std::vector<NamedValue> some;
+  for (const NamedValue& each : values) {
+    if (std::ranges::find(names, each.name) != names.end()) some.push_back(each);
+  }
+  return some;
+}
+
 class Evaluate final : public Command {
  public:
   explicit Evaluate(CLI::App& app) {
@@ -53,6 +71,7 @@ class Evaluate final : public Command {
                    "CSV file to write with the confusions of siblings")
         ->type_name("FILE");
     of_rows_ = named_options(app, first_of_rows);
+    std::erase(of_rows_, app.get_option("--metrics"));
   }
 
   int run() override {
@@ -70,8 +89,9 @@ class Evaluate final : public Command {
       refuse_options_of_rows(of_rows_, model);
       const auto values =
           files->evaluate_file(arguments_.model.examples_path(model), executor, control.run());
+      const auto some = chosen(values, options.metrics.names);
       control.start_writing();
-      print_values(values);
+      print_values(some);
       return kOk;
     }
     const EvaluatedRows rows = arguments_.read(model, control, executor, train_path_).rows;

@@ -23,7 +23,6 @@
 #include "model/answers.hpp"
 #include "model/finite_scores.hpp"
 #include "model/sentence_predictor.hpp"
-#include "outputs/registry.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -93,7 +92,7 @@ class Predict final : public Command {
     } else if (files != nullptr) {
       const std::string& path = arguments_.examples_path(model);
       lines = files->predict_file(path, executor, control.run());
-      if (with_input_) lines = with_answers(path, is_conllu(model), lines);
+      if (with_input_) lines = with_answers(path, sentences_of(model), lines);
     } else {
       predict_rows(model, executor, control, lines);
     }
@@ -107,12 +106,6 @@ class Predict final : public Command {
     require<InvalidOption>(arguments_.time_limit_seconds == 0,
                            "option time_limit_seconds is given, but rows from standard input are "
                            "answered as they come");
-  }
-
-  static bool is_conllu(const ModelParts& model) {
-    return std::ranges::any_of(output_types(), [&](const OutputType& type) {
-      return type.kind == model.predictor->kind() && type.file_format == "CoNLL-U";
-    });
   }
 
   void prepare(const ModelParts& model) {

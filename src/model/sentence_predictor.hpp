@@ -55,6 +55,13 @@ class SentencePredictor : public FilePredictor {
   virtual std::size_t predict_part(const FilePart& part, const std::string& name,
                                    Executor& executor, RunControl& control,
                                    std::string& lines) const = 0;
+  /// Whether a line of a file, which is not blank, has a token. begins_sentence: whether the line
+  /// before it has none.
+  virtual bool has_token(std::string_view line, bool begins_sentence) const = 0;
+  /// The line of a token with its answer, a line of predict_file(). Throws InvalidInput, naming
+  /// `name`, where the answer does not fit into it.
+  virtual std::string answered(std::string_view line, std::string_view answer,
+                               const std::string& name) const = 0;
   /// What predict_file() writes of a token, separated by tabs.
   virtual std::span<const AnswerColumn> answer_columns() const = 0;
   /// The answers to sentences in memory: of each token its columns. Sentences that `control` leaves

@@ -1035,6 +1035,14 @@ class Accidents(CliTest):
         self.write("tabs", "one\tb\n")
         self.assertEqual(self.run_program("predict", "--with-input", "model", "tabs")[0],
                          "one\tb\tO\n")  # fmt: skip
+        self.run_program(*train, "chain", "--comments", "hash", "words", "model")
+        self.write("new", "-DOCSTART-\n\n# 1\n#\ntwo\n# 2\none\n\n# 3\none\n")
+        out, _ = self.run_program("predict", "--with-input", "model", "new")
+        answers = self.run_program("predict", "model", "new")[0].split()
+        self.assertEqual(
+            out, "-DOCSTART-\n\n# 1\n#\ntwo {}\n# 2 {}\none {}\n\n# 3\none {}\n".format(*answers)
+        )
+        self.assertEqual((len(answers), answers[0], answers[3]), (4, "X", "O"))
         words = ("1\tthe\t_\tDET\t_\t_\t{}\ta=b\n", "2\tdog\t_\tNOUN\t_\t_\t{}\t_\n")
         tree = (words[0] + words[1]).format("2\tdet\t_", "0\troot\t_") + "\n"
         self.write("trees", tree * 9)

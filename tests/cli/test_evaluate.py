@@ -252,11 +252,28 @@ class Refusals(EvaluateTest):
         self.run_program(*chain, "words", "model")
         self.run_program("evaluate", "model", "words")
         for option in (
-            ["--metrics", "all"], ["--bootstrap", "9"], ["--seed", "0"], ["--per-label", "x"],
+            ["--bootstrap", "9"], ["--seed", "0"], ["--per-label", "x"],
             ["--annotations", "x"], ["--part-of"],
         ):  # fmt: skip
             message = f"option {option[0][2:]} is given, but the examples of method structured"
             self.assert_fails(2, message, "evaluate", "model", "words", *option)
+
+    def test_named_metrics_of_sentences_come_alone(self) -> None:
+        self.write("words", "one B-X\ntwo O\n\none B-X\n")
+        chain = ["train", "--method", "structured", "--model", "chain", "--quiet"]
+        self.run_program(*chain, "words", "model")
+        every = json.loads(self.run_program("evaluate", "--json", "model", "words")[0])
+        self.assertEqual(every["span_f1"], 1.0)
+        for names, expected in (
+            ("all", every),
+            ("span_f1,token_accuracy", {"token_accuracy": 1.0, "span_f1": 1.0}),
+        ):
+            out = self.run_program("evaluate", "--json", "--metrics", names, "model", "words")[0]
+            self.assertEqual(json.loads(out), expected)
+        self.assert_fails(
+            2, "metric is 'las', but must be one of all, token_accuracy, sentence_accuracy, span_",
+            "evaluate", "--metrics", "las", "model", "words",
+        )  # fmt: skip
 
 
 class CompareWithFlat(EvaluateTest):

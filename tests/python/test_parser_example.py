@@ -168,8 +168,17 @@ def test_commands_train_evaluate_and_parse(parser: Any, files: Path, tmp_path: P
     ("text", "error"),
     [
         ("", "no sentences"),
-        ("1\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n\n", "sentence 1, dog: a word has no head"),
-        ("1\tdog\t_\t_\t_\t_\t2\troot\t_\t_\n\n", "sentence 1, dog: a word has no head"),
+        ("1\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n\n", "sentence 1, dog: it has no tree"),
+        ("1\tdog\t_\t_\t_\t_\t2\troot\t_\t_\n\n", "sentence 1, dog: it has no tree"),
+        (
+            "1\ta\t_\t_\t_\t_\t0\tx\t_\t_\n2\tb\t_\t_\t_\t_\t0\tx\t_\t_\n\n",
+            "sentence 1, a b: it has no tree",
+        ),
+        (
+            "1\ta\t_\t_\t_\t_\t0\tx\t_\t_\n2\tb\t_\t_\t_\t_\t3\tx\t_\t_\n"
+            "3\tc\t_\t_\t_\t_\t2\tx\t_\t_\n\n",
+            "sentence 1, a b c: it has no tree",
+        ),
         ("1 dog\n\n", "Invalid line format"),
     ],
 )
@@ -190,8 +199,10 @@ def test_a_file_without_trees_is_refused(tmp_path: Path, text: str, error: str) 
         (["--margin-epochs", "8"], "8 of 8 epochs by margin rescaling"),
         (["--max-bans", "-1"], "max_bans is -1, but must be >= 0"),
         (["--vectors", "nowhere"], "vectors are nowhere: "),
-        (["--epochs", "0"], "epochs is 0, but must be > 0"),
-        (["--rate", "-1"], "rate is -1.0, but must be > 0"),
+        (["--margin-epochs", "-2"], "-2 of 8 epochs by margin rescaling"),
+        (["--epochs", "0"], "epochs is 0, but must be finite and > 0"),
+        (["--rate", "-1"], "rate is -1.0, but must be finite and > 0"),
+        (["--rate", "inf"], "rate is inf, but must be finite and > 0"),
         ([], "No such file or directory"),
     ],
 )
@@ -206,9 +217,10 @@ def test_errors_are_one_message(
 
 
 def test_wrong_models_are_errors_before_any_work(files: Path, tmp_path: Path) -> None:
-    (tmp_path / "other").write_text("margrove", encoding="utf-8")
-    told = run("parse", tmp_path / "other", files / "test.conllu")
-    assert told.stderr == f"parser.py: {tmp_path / 'other'} is not a model of this parser\n"
+    for text in ("margrove", ""):
+        (tmp_path / "other").write_text(text, encoding="utf-8")
+        told = run("parse", tmp_path / "other", files / "test.conllu")
+        assert told.stderr == f"parser.py: {tmp_path / 'other'} is not a model of this parser\n"
     names = [files / f"{name}.conllu" for name in ("train", "dev")]
     told = run("train", tmp_path / "nowhere" / "model", *names, "--epochs", "1")
     assert "No such file or directory" in told.stderr

@@ -31,8 +31,7 @@ class Network(nn.Module):
         self.of_letters = nn.Conv1d(32, 64, 3, padding=1)
         self.of_vectors = nn.Linear(vectors, 150) if vectors else None
         inputs = sum(TABLES.values()) + 64 + (150 if vectors else 0)
-        how = {"batch_first": True, "dropout": dropout if layers > 1 else 0}
-        self.ahead, self.back = (nn.LSTM(inputs, width, layers, **how) for _ in "ab")
+        self.ahead, self.back = (nn.LSTM(inputs, width, layers, batch_first=True) for _ in "ab")
         self.root = nn.Parameter(torch.zeros(2 * width))
         self.dropout = nn.Dropout(dropout)
         self.head, self.word = (perceptron(2 * width, 300, dropout) for _ in "hw")

@@ -36,9 +36,8 @@ OPTIONS = {
 
 def vocabulary(sentences):
     """The words, tags, ... that a parser knows; numbers 0 and 1 are for absent and unknown ones."""
-    counts = Counter(word for s in sentences for word in s.words)
     keys = {name: {key for s in sentences for key in getattr(s, name)} for name in TABLES}
-    keys["words"] = {word for word, count in counts.items() if count > 1}
+    keys["words"] = {w for w, n in Counter(w for s in sentences for w in s.words).items() if n > 1}
     keys["letters"] = {letter for s in sentences for form in s.forms for letter in form}
     lists = {name: [ABSENT, "<unknown>", *sorted(each - {ABSENT})] for name, each in keys.items()}
     return lists | {"relations": sorted({key for s in sentences for key in s.relations})}
@@ -48,14 +47,14 @@ class Parser:
     def __init__(self, options, lists, transformer=None):
         self.options, self.lists, vectors = options, lists, options["vectors"]
         try:
-            known = transformer or vectors == "none"
-            self.transformer = transformer if known else Transformer(vectors, DEVICE)
+            if vectors != "none" and transformer is None:
+                transformer = Transformer(vectors, DEVICE)
         except (ImportError, OSError) as error:
             raise ValueError(f"vectors are {vectors}: {error}") from error
         self.numbers = {name: {key: k for k, key in enumerate(lists[name])} for name in lists}
         torch.manual_seed(options["seed"])
         shape = (options[name] for name in ("width", "layers", "dropout"))
-        width = self.transformer.width if self.transformer else 0
+        self.transformer, width = transformer, transformer.width if transformer else 0
         self.network = Network(self.numbers, width, *shape).to(DEVICE)
 
     def encode(self, sentences):
@@ -69,8 +68,7 @@ class Parser:
             rows["relations"] = [self.numbers["relations"].get(key, -1) for key in s.relations]
             encoded.append({name: torch.tensor(row) for name, row in rows.items()})
             encoded[-1]["letters"] = encoded[-1]["letters"].view(len(s), LETTERS)
-        vectors = self.transformer.vectors(sentences) if self.transformer else ()
-        for k, of_s in enumerate(vectors):
+        for k, of_s in enumerate(self.transformer.vectors(sentences) if self.transformer else ()):
             encoded[k]["vectors"] = of_s
         return encoded
 
@@ -132,7 +130,7 @@ class Parser:
     def load(cls, path):
         try:
             options, lists, weights = torch.load(path, map_location=DEVICE, weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError, TypeError) as error:
+        except (EOFError, pickle.UnpicklingError, RuntimeError, TypeError) as error:
             raise ValueError(f"{path} is not a model of this parser") from error
         parser = cls(options, lists)
         parser.network.load_state_dict(weights)
@@ -158,9 +156,9 @@ def attachment(parsed, gold):
 
 def train(model, train, dev, **options):
     for name in ("epochs", "later_rate", "rate", "batch", "width", "layers"):
-        if not options[name] > 0:
-            raise ValueError(f"{name} is {options[name]}, but must be > 0")
-    if options["margin_epochs"] >= options["epochs"]:
+        if not 0 < options[name] < float("inf"):
+            raise ValueError(f"{name} is {options[name]}, but must be finite and > 0")
+    if not -1 <= options["margin_epochs"] < options["epochs"]:
         raise ValueError("{margin_epochs} of {epochs} epochs by margin rescaling".format(**options))
     sentences, dev = [s for s in read(train) if s.is_projective()], read(dev)
     if not sentences:

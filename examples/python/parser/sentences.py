@@ -1,7 +1,5 @@
 """Sentences of CoNLL-U files."""
 
-import sys
-
 import conllu
 from conllu.serializer import serialize_field as text
 
@@ -25,30 +23,35 @@ class Sentence:
     def __len__(self):
         return len(self.rows)
 
+    def has_tree(self):
+        below = {0}  # the root, and the words that are known to be below it
+        while more := {w for w, head in enumerate(self.heads, 1) if head in below} - below:
+            below |= more
+        return len(below) == len(self) + 1 and self.heads.count(0) == 1
+
     def is_projective(self):
         arcs = [(min(h, w), max(h, w)) for w, h in enumerate(self.heads, 1)]
         return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
     def with_tree(self, heads, relations):
-        rows = [row.copy() for row in self.tokens]
-        parsed = Sentence(conllu.TokenList(rows, self.tokens.metadata))
-        for row, head, relation in zip(parsed.rows, heads, relations, strict=True):
+        made = Sentence(conllu.TokenList([row.copy() for row in self.tokens], self.tokens.metadata))
+        for row, head, relation in zip(made.rows, heads, relations, strict=True):
             row["head"], row["deprel"], row["deps"] = head, relation, None
-        return Sentence(parsed.tokens)
+        return Sentence(made.tokens)
 
 
 def read(path, with_trees=True):
     """The sentences of a file, or of lines of words for `-`; an error if one of them should have a
     tree and has none."""
     try:
-        with sys.stdin if path == "-" else open(path, encoding="utf-8") as file:
+        with open(0 if path == "-" else path, encoding="utf-8") as file:
             found = map(of_words, file) if path == "-" else map(Sentence, conllu.parse_incr(file))
             sentences = [s for s in found if len(s)]
     except (conllu.exceptions.ParseException, UnicodeDecodeError) as error:
         raise SystemExit(f"{path}: {error}") from error
     for number, s in enumerate(sentences, 1):
-        if with_trees and not all(head in range(len(s) + 1) for head in s.heads):
-            raise SystemExit(f"{path}: sentence {number}, {' '.join(s.forms)}: a word has no head")
+        if with_trees and not s.has_tree():
+            raise SystemExit(f"{path}: sentence {number}, {' '.join(s.forms)}: it has no tree")
     if not sentences:
         raise SystemExit(f"{path}: no sentences")
     return sentences

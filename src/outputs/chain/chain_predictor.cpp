@@ -239,6 +239,19 @@ std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string
   return corpus.size();
 }
 
+bool ChainPredictor::has_token(std::string_view line, bool begins_sentence) const {
+  return !is_between_tokens(line, begins_sentence, has_comments_);
+}
+
+/// The tag is a further column.
+std::string ChainPredictor::answered(std::string_view line, std::string_view answer,
+                                     const std::string& name) const {
+  const bool has_tabs = line.find('\t') != std::string_view::npos;
+  require(has_tabs || answer.find(' ') == std::string_view::npos, name, ": tag '", answer,
+          "' has a blank, but blanks separate the columns of the file; separate them by tabs");
+  return concat(line, has_tabs ? "\t" : " ", answer);
+}
+
 std::span<const AnswerColumn> ChainPredictor::answer_columns() const {
   static constexpr AnswerColumn kColumns[] = {{"tags"}};
   return kColumns;

@@ -44,6 +44,9 @@ class ChainPredictor final : public SentencePredictor {
                                 RunControl& control) const override;
   std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
                                         RunControl& control) const override;
+  bool has_token(std::string_view line, bool begins_sentence) const override;
+  std::string answered(std::string_view line, std::string_view answer,
+                       const std::string& name) const override;
   std::span<const AnswerColumn> answer_columns() const override;
   std::size_t bytes_of_sentence(std::size_t num_tokens) const override;
   /// The weights of a chain with these features and tags, found by their names; 0 for those that

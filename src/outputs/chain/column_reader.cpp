@@ -15,6 +15,10 @@ namespace margrove {
 namespace {
 using detail::Line;
 
+constexpr std::string_view kDocumentStart = "-DOCSTART-";
+
+bool looks_like_a_comment(std::string_view line) { return line == "#" || line.starts_with("# "); }
+
 // The first word of a sentence of a CoNLL-U file: its number, UPOS and head are in columns 1, 4
 // and 7 of ten.
 bool is_of_conllu(std::span<const std::string_view> cells) {
@@ -34,11 +38,10 @@ class ColumnParser {
   }
 
   void parse_line(const Line& line) {
-    if (detail::is_blank_line(line.text) || line.text.starts_with("-DOCSTART-"))
+    if (detail::is_blank_line(line.text) || line.text.starts_with(kDocumentStart))
       return end_sentence();
     detail::require_text(line);
-    const bool looks_like_comment =
-        sentence_.cells.empty() && (line.text == "#" || line.text.starts_with("# "));
+    const bool looks_like_comment = sentence_.cells.empty() && looks_like_a_comment(line.text);
     if (looks_like_comment && options_.comments == ColumnComments::hash) return;
     cells_.clear();
     if (line.text.find('\t') != std::string_view::npos) {
@@ -103,9 +106,11 @@ class ColumnParser {
       corpus.num_columns = cells.size() - num_tags;
     }
     if (cells.size() != corpus.num_columns + num_tags) {
+      const bool may_be_comments = options_.comments == ColumnComments::automatic &&
+                                   (looks_like_comment || first_is_comment_);
       place.fail_at_end(place.what(), " has ", cells.size(), " columns, but must have ",
                         corpus.num_columns + num_tags, " like ", first_,
-                        looks_like_comment || first_is_comment_ ? kSkipComments : "");
+                        may_be_comments ? kSkipComments : "");
     }
     for (std::size_t c = 1; c < corpus.num_columns; ++c) {
       const auto numeric = numeric_cell(cells[c]);
@@ -140,6 +145,11 @@ class ColumnParser {
 };
 
 }  // namespace
+
+bool is_between_tokens(std::string_view line, bool begins_sentence, bool has_comments) {
+  return line.starts_with(kDocumentStart) ||
+         (has_comments && begins_sentence && looks_like_a_comment(line));
+}
 
 std::optional<NumericCell> numeric_cell(std::string_view cell) {
   const auto colon = cell.rfind(':');

@@ -56,6 +56,10 @@ inline constexpr auto kEnumNames<ColumnComments> =
     std::array{EnumName{ColumnComments::automatic, "auto"}, EnumName{ColumnComments::none, "none"},
                EnumName{ColumnComments::hash, "hash"}};
 
+/// Whether a line has no token: -DOCSTART-, or a comment, which begins_sentence allows if there
+/// are any. A blank line has none either.
+bool is_between_tokens(std::string_view line, bool begins_sentence, bool has_comments);
+
 struct ColumnOptions {
   /// Whether the last column is the tag. If not, every column is a feature.
   bool has_tags = true;

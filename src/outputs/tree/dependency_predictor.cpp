@@ -1,6 +1,8 @@
 #include "outputs/tree/dependency_predictor.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -153,6 +155,25 @@ std::size_t DependencyPredictor::predict_part(const FilePart& part, const std::s
   const DependencyCorpus corpus = read_conllu_part(part, name, {.has_trees = false});
   append_answers(corpus, executor, control, lines);
   return corpus.size();
+}
+
+/// Not comments, ranges of words and empty nodes.
+bool DependencyPredictor::has_token(std::string_view line, bool /*begins_sentence*/) const {
+  return line.substr(0, line.find('\t')).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Head and relation are put in their columns; enhanced dependencies, which are those of the old
+/// tree, become `_`.
+std::string DependencyPredictor::answered(std::string_view line, std::string_view answer,
+                                          const std::string& /*name*/) const {
+  constexpr std::size_t kHead = 6, kMisc = 9;
+  std::array<std::size_t, kMisc> tabs{};
+  std::size_t at = 0;
+  for (std::size_t& tab : tabs) {
+    tab = line.find('\t', at);
+    at = tab + 1;
+  }
+  return concat(line.substr(0, tabs[kHead - 1] + 1), answer, "\t_", line.substr(tabs[kMisc - 1]));
 }
 
 std::span<const AnswerColumn> DependencyPredictor::answer_columns() const {
