@@ -1036,11 +1036,11 @@ class Accidents(CliTest):
         self.assertEqual(self.run_program("predict", "--with-input", "model", "tabs")[0],
                          "one\tb\tO\n")  # fmt: skip
         self.run_program(*train, "chain", "--comments", "hash", "words", "model")
-        self.write("new", "-DOCSTART-\n\n# 1\n#\ntwo\n# 2\none\n\n# 3\none\n")
+        self.write("new", "-DOCSTART-\n\n# 1\n#\ntwo\n#\none\n\n# 3\none\n")
         out, _ = self.run_program("predict", "--with-input", "model", "new")
         answers = self.run_program("predict", "model", "new")[0].split()
         self.assertEqual(
-            out, "-DOCSTART-\n\n# 1\n#\ntwo {}\n# 2 {}\none {}\n\n# 3\none {}\n".format(*answers)
+            out, "-DOCSTART-\n\n# 1\n#\ntwo {}\n# {}\none {}\n\n# 3\none {}\n".format(*answers)
         )
         self.assertEqual((len(answers), answers[0], answers[3]), (4, "X", "O"))
         words = ("1\tthe\t_\tDET\t_\t_\t{}\ta=b\n", "2\tdog\t_\tNOUN\t_\t_\t{}\t_\n")
