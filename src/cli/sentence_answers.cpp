@@ -1,17 +1,10 @@
 #include "cli/sentence_answers.hpp"
 
 #include "data/input_file.hpp"
+#include "data/sentence_lines.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove::cli {
-namespace {
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t") == std::string_view::npos;
-}
-
-}  // namespace
-
 std::string with_answers(const std::string& path, const SentencePredictor& predictor,
                          std::string_view answers) {
   std::string lines;
@@ -20,7 +13,7 @@ std::string with_answers(const std::string& path, const SentencePredictor& predi
   while (blocks.next()) {
     for (std::string_view rest = blocks.text(); !rest.empty();) {
       const std::string_view line = detail::take_line(rest);
-      if (is_blank(line) || !predictor.has_token(line, begins_sentence)) {
+      if (detail::is_blank_line(line) || !predictor.has_token(line, begins_sentence)) {
         begins_sentence = true;
         lines.append(line).append("\n");
         continue;

@@ -3,34 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/random.hpp"
+#include "label_set_lists.hpp"
 
 namespace margrove {
 namespace {
 
 using Nodes = std::vector<NodeId>;
-
-std::vector<Nodes> all_sets(const LabelGraph& graph) {
-  const auto leaves = graph.leaves();
-  std::set<Nodes> sets;
-  for (std::size_t bits = 1; bits < (std::size_t{1} << leaves.size()); ++bits) {
-    std::set<NodeId> nodes;
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
-      if (!((bits >> k) & 1U)) continue;
-      for (const NodeId n : graph.ancestors(leaves[k])) nodes.insert(n);
-    }
-    sets.emplace(nodes.begin(), nodes.end());
-  }
-  return {sets.begin(), sets.end()};
-}
-
-double score_of(const Nodes& nodes, const std::vector<double>& scores) {
-  double sum = 0;
-  for (const NodeId n : nodes) sum += scores[n];
-  return sum;
-}
+using testing::all_label_sets;
+using testing::score_of;
 
 TEST(RankedDagLabelSets, are_all_label_sets_by_descending_score) {
   Random random(5);
@@ -61,7 +43,7 @@ TEST(RankedDagLabelSets, are_all_label_sets_by_descending_score) {
       EXPECT_GE(score_of(sets[k - 1], scores), score_of(sets[k], scores) - 1e-12) << "rank " << k;
     }
     std::sort(sets.begin(), sets.end());
-    EXPECT_EQ(sets, all_sets(graph));
+    EXPECT_EQ(sets, all_label_sets(graph));
   }
 }
 

@@ -4,36 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/random.hpp"
 #include "files.hpp"
+#include "label_set_lists.hpp"
 #include "label_sets/label_set_inference.hpp"
 
 namespace margrove {
 namespace {
 
 using Nodes = std::vector<NodeId>;
-
-std::vector<Nodes> all_sets(const LabelGraph& graph) {
-  const auto leaves = graph.leaves();
-  std::vector<Nodes> sets;
-  for (std::size_t bits = 1; bits < (std::size_t{1} << leaves.size()); ++bits) {
-    std::set<NodeId> nodes;
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
-      if (!((bits >> k) & 1U)) continue;
-      for (const NodeId n : graph.ancestors(leaves[k])) nodes.insert(n);
-    }
-    sets.emplace_back(nodes.begin(), nodes.end());
-  }
-  return sets;
-}
-
-double score_of(const Nodes& nodes, const std::vector<double>& scores) {
-  double sum = 0;
-  for (const NodeId n : nodes) sum += scores[n];
-  return sum;
-}
+using testing::all_label_sets;
+using testing::score_of;
 
 std::vector<Nodes> ranked(const RankedLabelSets& ranking, const std::vector<double>& scores,
                           RankedLabelSets::Workspace& workspace) {
@@ -50,7 +32,7 @@ void expect_right_order(const LabelGraph& graph, const std::vector<double>& scor
                         RankedLabelSets::Workspace& workspace) {
   const RankedLabelSets ranking(graph);
   const auto sets = ranked(ranking, scores, workspace);
-  auto expected = all_sets(graph), sorted = sets;
+  auto expected = all_label_sets(graph), sorted = sets;
   std::sort(expected.begin(), expected.end());
   std::sort(sorted.begin(), sorted.end());
   ASSERT_EQ(sorted, expected);

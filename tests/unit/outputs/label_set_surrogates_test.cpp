@@ -7,8 +7,9 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <set>
+#include <utility>
 
+#include "label_set_lists.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/surrogates.hpp"
 #include "model_checks.hpp"
@@ -40,20 +41,9 @@ LabelSetModel model_of(const CsrMatrix& X, const std::vector<NodeId>& leaves,
   return {X, sets, graph, alpha, NodeStorage::dense, {Inference::exact, loss, criteria}};
 }
 
-// Every union of A(l) over a non-empty set of leaves.
 std::vector<NodeShares> all_sets(const LabelGraph& graph) {
-  const auto leaves = graph.leaves();
-  std::set<std::vector<NodeId>> sets;
-  for (std::size_t bits = 1; bits < (std::size_t{1} << leaves.size()); ++bits) {
-    std::set<NodeId> nodes;
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
-      if (!((bits >> k) & 1U)) continue;
-      for (const NodeId n : graph.ancestors(leaves[k])) nodes.insert(n);
-    }
-    sets.insert({nodes.begin(), nodes.end()});
-  }
   std::vector<NodeShares> all;
-  for (const auto& nodes : sets) all.push_back({nodes, {}});
+  for (auto& nodes : testing::all_label_sets(graph)) all.push_back({std::move(nodes), {}});
   return all;
 }
 
