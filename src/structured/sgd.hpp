@@ -9,6 +9,11 @@
 // so that w_t = -S_t / (lambda (t + t0)) with S_t the sum of the subgradients, and shrinking w
 // costs nothing. t0 is the number of steps in `warm_up` passes; it makes the first steps of size C,
 // not C N. The average weights w_t by t + t0 [LacosteJulien2012].
+//
+// Where psi is steeper than margin rescaling, d psi/d m > 1, such steps are too long at first by
+// the square of the slope, which takes as many passes to forget. There a step ends where psi, taken
+// as linear in w, reaches its minimum 0 [AsiDuchi2019, the truncated model], but is not shorter
+// than one of margin rescaling.
 
 #include <algorithm>
 #include <array>
@@ -293,12 +298,35 @@ class Sgd {
   void step(std::size_t i, const SearchResult<Labelling>& found) {
     steps_ += 1.0;
     if (!(found.value > 0.0)) return;  // at y_i the subgradient is 0
-    const double weight = example_weights_.empty() ? 1.0 : example_weights_[i];
-    const double slope = weight * psi_.derivative_m(found.best.m, found.best.g);
-    if (slope == 0.0) return;
-    add_difference(i, found.best.y, slope, sum_);
-    if (options_.averaging) add_difference(i, found.best.y, steps_ * slope, weighted_sum_);
+    const double factor = step_factor(i, found);
+    if (factor == 0.0) return;
+    add_difference(i, found.best.y, factor, sum_);
+    if (options_.averaging) add_difference(i, found.best.y, steps_ * factor, weighted_sum_);
     if constexpr (GrowingModel<Model>) extend_sums();
+  }
+  // That of the difference in the subgradient, c_i d psi/d m, or less where the step is cut short.
+  double step_factor(std::size_t i, const SearchResult<Labelling>& found) {
+    const double weight = example_weights_.empty() ? 1.0 : example_weights_[i];
+    const double slope = psi_.derivative_m(found.best.m, found.best.g);
+    if (!(slope > 1.0)) return weight * slope;
+    // A factor u lowers m by u |difference|^2 / (lambda (t + t0)).
+    const double to_zero =
+        found.value / slope * lambda_ * (steps_ + offset_) / squared_difference(i, found.best.y);
+    return std::clamp(to_zero, weight, weight * slope);
+  }
+  // |phi(x_i, y) - phi(x_i, y_i)|^2
+  double squared_difference(std::size_t i, const Labelling& y) {
+    double square = 0.0;
+    if constexpr (ImplicitDifferences<Model>) {
+      model_.difference_products(i, {&y, 1}, {&square, 1});
+    } else {
+      difference_.clear();
+      model_.difference(i, y, difference_);
+      for (const float value : difference_.values) {
+        square += static_cast<double>(value) * static_cast<double>(value);
+      }
+    }
+    return square;
   }
   void sort_sums(double growth) {
     if constexpr (GrowingModel<Model>) {

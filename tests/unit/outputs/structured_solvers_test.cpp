@@ -23,14 +23,14 @@
 namespace margrove {
 namespace {
 
-// Sequences whose tags follow their features and the tag before, with noise.
-SequenceData noisy_sequences(std::uint64_t seed, int count) {
+// Sequences of `shortest` to `shortest` + 3 tokens whose tags follow their features, with noise.
+SequenceData noisy_sequences(std::uint64_t seed, int count, std::size_t shortest = 2) {
   Random random(seed);
   SequenceData data;
   data.num_tags = 3;
   data.X = CsrMatrix(5);
   for (int i = 0; i < count; ++i) {
-    const std::size_t length = 2 + random.below(4);
+    const std::size_t length = shortest + random.below(4);
     data.pointers.push_back(data.pointers.back() + length);
     for (std::size_t t = 0; t < length; ++t) {
       const auto tag = static_cast<std::uint32_t>(random.below(3));
@@ -337,6 +337,53 @@ TEST(Sgd, average_is_the_weighted_mean_of_the_iterates) {
   }
   const auto w = mean.weights();
   for (std::size_t k = 0; k < w.size(); ++k) EXPECT_NEAR(w[k], expected[k] / total, 1e-6);
+}
+
+template <class Psi>
+std::vector<float> weights_after(const ChainModel& model, const Psi& psi,
+                                 const SgdOptions& options) {
+  Executor executor(1);
+  RunControl control;
+  Sgd solver(model, psi, ConvexHullSearch{}, options, executor, control);
+  solver.run();
+  return solver.weights();
+}
+
+TEST(Sgd, steps_of_steep_surrogates_end_where_they_would_be_zero) {
+  const SequenceData data = noisy_sequences(8, 1, 6);
+  const ChainModel model(data, Criteria::hamming);
+  SparseVector difference;
+  ChainWorkspace workspace;
+  const std::vector<float> zero(model.num_weights());
+  LabelCache<TagSequence> cache;
+  const auto first =
+      ConvexHullSearch{}(model.oracle(0, {zero, 1.0}, workspace), SlackRescaling{}, cache);
+  EXPECT_GE(first.best.g, 6.0);
+  model.difference(0, first.best.y, difference);
+  sort_indices(difference);
+  const double square = dot(difference, difference);
+  SgdOptions options{.C = 1.0 / square, .max_passes = 1, .averaging = false};
+  // At t + t0 = 2 a factor u of the difference lowers m by u / 2. From m = 0 to -1 it is 2, not g.
+  std::vector<float> w = weights_after(model, SlackRescaling{}, options);
+  EXPECT_NEAR(dot({w, 1.0}, difference), -1.0, 1e-5);  // psi = (m + 1) g = 0
+  // u = 0.25 would do here, but that of margin rescaling is 1.
+  options.C = 8.0 / square;
+  w = weights_after(model, SlackRescaling{}, options);
+  EXPECT_NEAR(dot({w, 1.0}, difference), -4.0, 1e-5);
+}
+
+TEST(Sgd, few_passes_bring_steep_surrogates_near_their_optimum) {
+  const SequenceData data = noisy_sequences(9, 40, 20);
+  const ChainModel model(data, Criteria::hamming);
+  const SgdOptions options{.C = 0.1, .max_passes = 30};
+  const std::vector<float> w = weights_after(model, SlackRescaling{}, options);
+  Executor executor(1);
+  const double objective =
+      structured_objective(model, SlackRescaling{}, ConvexHullSearch{.max_bans = 1000}, options.C,
+                           {w}, executor)
+          .value;
+  // Steps of the slope's length end at seven times the optimum.
+  EXPECT_LT(objective, 1.5 * bcfw_minimum(model, SlackRescaling{}, options.C));
 }
 
 TEST(StructuredSolvers, stop_when_told_to) {
