@@ -84,6 +84,9 @@ nb::tuple read_hierarchy_file(const std::string& path, bool part_of, const std::
                         alternatives_of(hierarchy.codec), hierarchy.warnings, all_names);
 }
 
+/// Throws InvalidInput, naming the nodes, where edges form a cycle.
+void check_hierarchy(const Edges& hierarchy) { hierarchy_of(hierarchy); }
+
 /// ({object: [term]}, [warning])
 nb::tuple read_annotations(const std::string& path, const std::vector<std::string>& evidence,
                            const std::string& aspects) {
@@ -124,6 +127,7 @@ NB_MODULE(_core, m) {
   m.def("methods", &py::list_methods);
   m.def("output_types", &py::list_output_types);
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a, "language"_a = "");
+  m.def("check_hierarchy", &py::check_hierarchy, "hierarchy"_a);
   m.def("read_annotations", &py::read_annotations, "path"_a, "evidence"_a, "aspects"_a);
   py::bind_choice(m);
   py::bind_metrics(m);

@@ -53,6 +53,21 @@ std::vector<Sentence> predict_sentences(const ModelParts& model,
   return predictor.answers({sentences, "X", 0}, executor, control);
 }
 
+/// The metrics of FilePredictor::evaluate_file(), by name.
+std::map<std::string, double> evaluate_sentences(const ModelParts& model,
+                                                 const std::vector<Sentence>& sentences,
+                                                 int threads) {
+  const SentencePredictor& predictor = sentences_of(model);
+  const nb::gil_scoped_release released;
+  Executor executor(threads);
+  RunControl control;
+  std::map<std::string, double> values;
+  for (const NamedValue& each : predictor.evaluate_file({sentences, "X", 0}, executor, control)) {
+    values[each.name] = each.value;
+  }
+  return values;
+}
+
 /// Of each word: (word, head, relation, score of the relation or None, whether the arc's score
 /// contains it, other heads, other relations), where a head is (number, word, score of the arc) and
 /// another relation (name, score).
@@ -527,6 +542,7 @@ void bind_model(nb::module_& m) {
                    [](const ModelParts& model) { return model.rows().gives_one_label(); })
       .def_ro("token_keys", &ModelParts::token_keys)
       .def("predict_sentences", &predict_sentences, "sentences"_a, "threads"_a)
+      .def("evaluate_sentences", &evaluate_sentences, "sentences"_a, "threads"_a)
       .def("explain_sentence", &explain_sentence, "sentence"_a, "num_others"_a)
       .def_prop_ro("calibration", &calibration_of)
       .def_prop_ro("levels", &levels)

@@ -143,13 +143,30 @@ class Structured(Classifier):
             return [[answer[tag] for (tag,) in sentence] for sentence in sentences]
         return [[(int(head), answer[name]) for head, name in sentence] for sentence in sentences]
 
-    def _sentences(self, X: Any) -> list[list[list[str]]]:
-        """The columns of all tokens, without answers."""
-        X = _listed(X)
+    def _sentences(self, X: Any, y: Any = None) -> list[list[list[str]]]:
+        """The columns of all tokens, with the answers of y behind them."""
+        X, y = _listed(X), _listed(y)
         keys = _keys_of(X) if self._output.name == "chain" else None
         if (keys is None) != (self.model_.token_keys is None):
             raise ValueError(_wrong_tokens(keys))
-        return _sentences_of(self._output, X, None, self.model_.token_keys, {})
+        return _sentences_of(self._output, X, y, self.model_.token_keys, {})
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, float]:
+        """The metrics of sentences by their names, the same as those of `margrove evaluate`.
+
+        For tags token_accuracy and sentence_accuracy and, where the tags are spans (BIO, BIOES,
+        BILOU), span_precision, span_recall and span_f1; for dependency trees uas and las, the
+        shares of words with the right head, and with the right head and relation. X and y are as
+        in fit. `margrove.metrics` has the metrics of rows.
+        """
+        check_is_fitted(self)
+        if self._output.form == "rows":
+            raise ValueError(
+                f"evaluate is for sentences, but model={self.model!r} takes rows, whose metrics "
+                "margrove.metrics has"
+            )
+        self._require_labels(y)
+        return self.model_.evaluate_sentences(self._sentences(X, y), self.threads)
 
     def _explained(
         self, X: Any, label: Any, num_features: int, given: list[str] | None
@@ -170,8 +187,8 @@ class Structured(Classifier):
         check_is_fitted(self)
         if self._output.form != "rows":
             raise ValueError(
-                "the estimator is fitted on sentences, which predict, score and explain take, and "
-                "not on rows"
+                "the estimator is fitted on sentences, which predict, evaluate, score and explain "
+                "take, and not on rows"
             )
         return super()._rows(X)
 

@@ -7,7 +7,7 @@ max_y f(y) - f(truth) over scores with noise. docs/own_models.md has examples.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,9 +235,16 @@ class TopK(_Output):
 @dataclass(frozen=True, eq=False)
 class _OfHierarchy(_Output):
     hierarchy: Any
+    loss: str
+
+    _losses: ClassVar[tuple[str, ...]]  # the values of loss
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hierarchy", Hierarchy.of(self.hierarchy))
+        if self.loss not in self._losses:
+            *some, last = map(repr, self._losses)
+            raise ValueError(f"loss is {self.loss!r}, but must be {', '.join(some)} or {last}")
+        _core.check_hierarchy(self.hierarchy.to_core())
 
     def _edges(self) -> NDArray[np.uint32]:
         return self.hierarchy.to_core()[1]  # type: ignore[no-any-return]
@@ -259,6 +266,8 @@ class LabelPaths(_OfHierarchy):
     loss: str = "hamming"
     inner: bool = False
 
+    _losses = ("hamming", "normalized", "zero-one")
+
     def _width(self, shapes: list[tuple[int, ...]]) -> int | None:
         return None
 
@@ -279,11 +288,10 @@ class LabelSets(_OfHierarchy):
 
     loss: str = "leaves"
 
+    _losses = ("leaves", "nodes")
     _padding = 0
 
     def _run(self, settings: Any, losses: Any, lengths: Any, blocks: Any) -> None:
-        if self.loss not in ("leaves", "nodes"):
-            raise ValueError(f"loss is {self.loss!r}, but must be 'leaves' or 'nodes'")
         _core.label_set_losses(settings, losses, blocks[0], self._edges(), self.loss == "nodes")
 
 

@@ -226,7 +226,8 @@ class StructuredSVM(BaseEstimator):
             warnings.warn(f"{reason} ended training{state}", ConvergenceWarning, stacklevel=3)
         if not np.isnan(gap) and not self.report_["certified"]:
             warnings.warn(
-                "some searches were not exact, so that the gap may be larger than reported",
+                "some searches were not exact, so that the gap may be larger than reported; more "
+                "of those by convex-hull are with a larger max_bans",
                 UserWarning,
                 stacklevel=3,
             )

@@ -63,25 +63,32 @@ class _Call:
 
 
 class _Labellings:
-    """Those of numbered examples, whose numbers are below num_classes."""
+    """Those of examples with keys; numbers in them are below num_classes."""
 
     def __init__(self, num_classes: int) -> None:
         self.num_classes = num_classes
+        self._row_of: dict[int, int] = {}  # by key
         self._rows = np.empty((0, 0), dtype=np.int32)  # -1 behind a labelling
         self._lengths = np.empty(0, dtype=np.int32)
 
-    def of(self, keys: NDArray[np.int64], lengths: Any, width: int) -> NDArray[np.int32]:
+    def of(self, keys: list[int], lengths: Any, width: int) -> NDArray[np.int32]:
         """A row for each example, of -1 if it has no labelling of this length yet."""
-        self._widen(keys, width)
-        is_known = (self._lengths[keys] == lengths)[:, None]
-        return np.where(is_known, self._rows[keys, :width], np.int32(-1))
+        rows = self._places(keys)
+        self._widen(width)
+        is_known = (self._lengths[rows] == lengths)[:, None]
+        return np.where(is_known, self._rows[rows, :width], np.int32(-1))
 
-    def keep(self, keys: NDArray[np.int64], lengths: Any, labellings: NDArray[np.int64]) -> None:
-        self._rows[keys, : labellings.shape[1]] = labellings  # of() has made room
-        self._lengths[keys] = lengths
+    def keep(self, keys: list[int], lengths: Any, labellings: NDArray[np.int64]) -> None:
+        rows = self._places(keys)
+        self._widen(labellings.shape[1])
+        self._rows[rows, : labellings.shape[1]] = labellings
+        self._lengths[rows] = lengths
 
-    def _widen(self, keys: NDArray[np.int64], width: int) -> None:
-        size, needed = self._rows.shape, (int(keys.max(initial=-1)) + 1, width)
+    def _places(self, keys: list[int]) -> list[int]:
+        return [self._row_of.setdefault(key, len(self._row_of)) for key in keys]
+
+    def _widen(self, width: int) -> None:
+        size, needed = self._rows.shape, (len(self._row_of), width)
         if needed[0] <= size[0] and needed[1] <= size[1]:
             return
         count = size[0] if needed[0] <= size[0] else max(needed[0], 2 * size[0])
@@ -179,27 +186,28 @@ class StructuredLoss(_Layer):
     ) -> torch.Tensor:
         """The loss, to be minimised.
 
-        scores, truth, lengths: as for the other layers. keys: whole numbers >= 0, such as the
-        places of the examples in the training set. The search for the maximum of an example begins
-        with the maximum of its last call, and takes the fewer steps the less the scores have
-        changed since; the losses are the same but for the error that max_bans and tolerance allow.
-        An example whose length has changed has none yet. Keeps 4 bytes for each number of a
-        labelling, for max(keys) + 1 labellings as long as the longest.
+        scores, truth, lengths: as for the other layers. keys: a whole number for each example, such
+        as its place in the training set. The search for the maximum of an example begins with the
+        maximum of its last call, and takes the fewer steps the less the scores have changed since;
+        the losses are the same but for the error that max_bans and tolerance allow. An example
+        whose length has changed has none yet. Keeps 4 bytes for each number of a labelling, for at
+        most twice as many labellings as there are keys, as long as the longest.
         """
         call, tensors = self._call(truth, lengths), _tensors(scores)
         if keys is None:
             return self._losses(tensors, call)
-        call.truth, places = np.asarray(call.truth), _checked_keys(keys, call.truth)
+        call.truth = np.asarray(call.truth)
+        known_by = _checked_keys(keys, call.truth)
         num_classes = self.output._num_classes(tuple(tensors[0].shape[1:]))
         if self._known is None or self._known.num_classes != num_classes:
             self._known = _Labellings(num_classes)
         shape = call.truth.shape
         width = int(np.prod(shape[1:]))
-        sizes = np.full(len(places), width) if call.lengths is None else np.asarray(call.lengths)
-        if sizes.shape == places.shape:  # otherwise the loss refuses them
-            call.start = self._known.of(places, sizes, width).reshape(shape)
+        sizes = np.full(len(known_by), width) if call.lengths is None else np.asarray(call.lengths)
+        if sizes.shape == (len(known_by),):  # otherwise the loss refuses them
+            call.start = self._known.of(known_by, sizes, width).reshape(shape)
         losses = self._losses(tensors, call)
-        self._known.keep(places, sizes, call.maxima.reshape(len(places), -1))
+        self._known.keep(known_by, sizes, call.maxima.reshape(len(known_by), -1))
         return losses
 
     def _settings(self) -> Any:
@@ -290,7 +298,7 @@ class PerturbedLoss(_Layer):
 
     def extra_repr(self) -> str:
         """The settings, for print."""
-        return f"{self.output}, sigma={self.sigma}, samples={self.samples}"
+        return f"{self.output}, sigma={self.sigma}, samples={self.samples}, seed={self.seed}"
 
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -300,15 +308,14 @@ def _array(numbers: Any) -> Any:
     return numbers.detach().cpu().numpy() if isinstance(numbers, torch.Tensor) else numbers
 
 
-def _checked_keys(keys: Any, truth: Any) -> NDArray[np.int64]:
+def _checked_keys(keys: Any, truth: Any) -> list[int]:
     array = np.asarray(_array(keys))
     if array.dtype.kind not in "iu":
         raise TypeError(f"keys are of type {array.dtype}, but must be of integers")
     if array.shape != np.shape(truth)[:1]:
         raise ValueError(f"keys: shape is {array.shape}, but must be {np.shape(truth)[:1]}")
-    if array.min(initial=0) < 0:
-        raise ValueError(f"keys: {array.min()} is among them, but must be >= 0")
-    return array.astype(np.int64)
+    found: list[int] = array.tolist()
+    return found
 
 
 def _tensors(scores: Any) -> list[torch.Tensor]:

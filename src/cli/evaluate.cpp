@@ -13,6 +13,7 @@
 #include "data/input_file.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/evaluation_tables.hpp"
+#include "eval/named_metrics.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -35,12 +36,7 @@ std::vector<std::string> names_in(const std::string& path) {
 std::vector<NamedValue> chosen(const std::vector<NamedValue>& values,
                                const std::vector<std::string>& names) {
   if (names.empty() || std::ranges::find(names, "all") != names.end()) return values;
-  std::string known = "all";
-  for (const NamedValue& each : values) known += ", " + each.name;
-  for (const std::string& name : names) {
-    require<InvalidOption>(std::ranges::find(values, name, &NamedValue::name) != values.end(),
-                           "metric is '", name, "', but must be one of ", known);
-  }
+  for (const std::string& name : names) value_named(values, name, "all");
   std::vector<NamedValue> some;
   for (const NamedValue& each : values) {
     if (std::ranges::find(names, each.name) != names.end()) some.push_back(each);

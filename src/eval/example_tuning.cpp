@@ -8,25 +8,18 @@
 
 #include "base/out_of_time.hpp"
 #include "data/text_scan.hpp"
+#include "eval/named_metrics.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
 namespace {
 
 double value_of(const std::vector<NamedValue>& values, std::string& metric) {
-  const auto has_name = [&](std::string_view name) {
-    return [name](const NamedValue& value) { return value.name == name; };
-  };
   if (metric.empty()) {
-    const bool are_trees = std::ranges::any_of(values, has_name("las"));
+    const bool are_trees = std::ranges::find(values, "las", &NamedValue::name) != values.end();
     metric = are_trees ? "las" : values.front().name;
   }
-  const auto found = std::ranges::find_if(values, has_name(metric));
-  std::string names;
-  for (const NamedValue& value : values) names += concat(names.empty() ? "" : ", ", value.name);
-  require<InvalidOption>(found != values.end(), "metric is '", metric, "', but must be one of ",
-                         names);
-  return found->value;
+  return value_named(values, metric).value;
 }
 
 /// The sentences of a file: its blocks of lines between blank lines, each with its line ends.

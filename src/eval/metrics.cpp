@@ -1,6 +1,7 @@
 #include "margrove/metrics.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "eval/named_metrics.hpp"
 #include "eval/set_metrics.hpp"
@@ -39,6 +40,14 @@ std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& m
            {"hierarchical_recall", m.hierarchical_recall},
            {"hierarchical_f1", m.hierarchical_f1},
            {"hamming_loss", m.hamming_loss}}};
+}
+
+const NamedValue& value_named(std::span<const NamedValue> values, std::string_view name,
+                              std::string known) {
+  const auto found = std::ranges::find(values, name, &NamedValue::name);
+  if (found != values.end()) return *found;
+  for (const NamedValue& each : values) known += concat(known.empty() ? "" : ", ", each.name);
+  throw InvalidOption(concat("metric is '", name, "', but must be one of ", known));
 }
 
 namespace {

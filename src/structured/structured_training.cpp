@@ -26,6 +26,7 @@ void check_options_of_sgd(const StructuredTraining& training, StructuredSolver s
     require<InvalidOption>(solver == StructuredSolver::sgd, "option ", option, " is ", given,
                            ", but solver is ", name_of(solver), "; it is for sgd");
   };
+  if (training.given_epochs) check_solver("epochs", *training.given_epochs);
   if (training.learning_rate) check_solver("learning_rate", *training.learning_rate);
   if (!training.convex_passes) return;
   const int given = *training.convex_passes;

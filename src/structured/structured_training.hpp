@@ -43,7 +43,8 @@ struct StructuredTraining {
   double tolerance = BcfwOptions{}.tolerance;
   int max_passes = BcfwOptions{}.max_passes;
   int epochs = 50;
-  std::optional<int> max_bans = {};  // none, here and below, stands for `auto`
+  std::optional<int> given_epochs = {};  // where they are not those of the default
+  std::optional<int> max_bans = {};      // none, here and below, stands for `auto`
   std::optional<double> search_tolerance = {};
   std::optional<int> search_calls = {};
   std::optional<int> convex_passes = {};
@@ -83,6 +84,7 @@ StructuredTraining structured_training(const Options& options, double C) {
                               .seed = options.seed};
   if constexpr (requires { options.epochs; }) {
     training.epochs = options.epochs;
+    if (options.epochs != Options{}.epochs) training.given_epochs = options.epochs;
   } else {
     training.settled = options.tolerance;
   }
@@ -136,8 +138,8 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 /// given that the search does not have.
 SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
                            StructuredSolver solver);
-/// Throws InvalidOption if convex_passes or learning_rate is given for another solver than sgd, or
-/// convex_passes for a surrogate without a convex extension.
+/// Throws InvalidOption if epochs, convex_passes or learning_rate is given for another solver than
+/// sgd, or convex_passes for a surrogate without a convex extension.
 void check_options_of_sgd(const StructuredTraining& training, StructuredSolver solver);
 /// The passes of sgd, of all that it makes, that train with the convex extension of the surrogate.
 int convex_passes(const StructuredTraining& training, bool has_start);

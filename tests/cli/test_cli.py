@@ -712,6 +712,8 @@ class ExitCodes(CliTest):
              [*start, "--scale", "log", "train", "m"]),
             ("option scale is standard, which is for columns of numbers, but must be none beside",
              [*start, "--normalize", "--scale", "standard", "train", "m"]),
+            ("option epochs is 7, but solver is bcfw; it is for sgd",
+             [*start, "--epochs", "7", "train", "m"]),
             ("option loss is 'cubic'",
              ["train", "--method", "flat-svm", "--loss", "cubic", "train", "m"]),
             ("option multiclass is 'ava'",

@@ -396,9 +396,7 @@ WRONG: list[tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] = [
     ),
     (BATCH[0], [0] * 3, LabelPaths(TREE), {}, ValueError, r"must be \(examples, 8\)"),
     (np.zeros((1, 8)), [0], LabelPaths(TREE), {}, ValueError, "must be the number of a leaf"),
-    (np.zeros((1, 8)), [3], LabelPaths(TREE, loss="x"), {}, ValueError, "loss is 'x'"),
     (np.zeros((1, 8)), [[0] * 8], LabelSets(TREE), {}, ValueError, "example 0 has no leaf"),
-    (np.zeros((1, 8)), [[0] * 8], LabelSets(TREE, loss="x"), {}, ValueError, "loss is 'x'"),
 ]
 
 
@@ -420,6 +418,14 @@ def test_arcs_of_all_trees_may_cross() -> None:
 def test_a_choice_has_at_least_one_label() -> None:
     with pytest.raises(ValueError, match="k is 0, but must be >= 1"):
         TopK(0)
+
+
+@pytest.mark.parametrize("output", [LabelPaths, LabelSets])
+def test_hierarchies_and_losses_are_checked_when_an_output_is_made(output: Any) -> None:
+    with pytest.raises(ValueError, match="edge 'b' 'a' closes the cycle a > b > a"):
+        output([("a", "b"), ("b", "a")])
+    with pytest.raises(ValueError, match=r"loss is 'x', but must be ('hamming', 'n|'leaves' or)"):
+        output(TREE, loss="x")
 
 
 def test_a_node_without_a_leaf_below_it_is_no_label_set() -> None:

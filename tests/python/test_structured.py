@@ -43,6 +43,24 @@ def test_sentences_and_the_program_make_the_same_model(tmp_path: Path) -> None:
     assert loaded.predict(columns) == model.predict(columns)
 
 
+def test_tags_of_sentences_are_evaluated() -> None:
+    model = StructuredSVC().fit(SENTENCES, TAGS)
+    some, truth = SENTENCES[:4], [["D", "N", "V"], ["D", "N", "X"], ["D", "V", "N"], ["N"]]
+    assert model.evaluate(some, truth) == {"token_accuracy": 0.7, "sentence_accuracy": 0.5}
+    spans = [[{"D": "O", "N": "B-a", "V": "B-b"}[tag] for tag in tags] for tags in TAGS]
+    found = StructuredSVC().fit(SENTENCES, spans).evaluate(SENTENCES, spans)
+    assert found == dict.fromkeys(
+        ("token_accuracy", "sentence_accuracy", "span_precision", "span_recall", "span_f1"), 1.0
+    )
+    with pytest.raises(ValueError, match="sentence 1 has 2 tags, but must have 3"):
+        model.evaluate(some, [truth[0], truth[1][:2], *truth[2:]])
+    with pytest.raises(ValueError, match="y is None"):
+        model.evaluate(some, None)
+    rows = StructuredSVC(model="multilabel-field").fit(np.eye(3), [["a"], ["b"], ["a", "b"]])
+    with pytest.raises(ValueError, match=r"evaluate is for sentences, but .* margrove.metrics has"):
+        rows.evaluate(np.eye(3), [["a"], ["b"], ["a", "b"]])
+
+
 def test_any_text_is_a_token() -> None:
     model = StructuredSVC().fit(SENTENCES, TAGS)
     odd = [["-DOCSTART-", "New York", "#", "# x"], [" "], ["dog"]]
@@ -82,7 +100,7 @@ def test_series_and_arrays_of_sentences_are_lists_of_them() -> None:
 def test_what_is_for_rows_says_so() -> None:
     model = StructuredSVC().fit(SENTENCES, TAGS)
     for call in (model.decision_function, lambda X: model.top_k(X, 1)):
-        with pytest.raises(ValueError, match="fitted on sentences, which predict, score and"):
+        with pytest.raises(ValueError, match="fitted on sentences, which predict, evaluate,"):
             call(SENTENCES)
     with pytest.raises(ValueError, match=r"^a model of method structured and kind chain"):
         model.explain(SENTENCES)
@@ -187,6 +205,7 @@ def test_parsers_learn_heads_and_relations_in_memory(relations: str) -> None:
     assert again.predict(WORDS) == ARCS
     wrong = [[(2, "nsubj"), (0, "root")], [(2, "det"), (3, "nsubj"), (0, "root"), (3, "iobj")]]
     assert model.score(WORDS, wrong) == pytest.approx(5 / 6)
+    assert model.evaluate(WORDS, wrong) == pytest.approx({"uas": 1.0, "las": 5 / 6})
 
 
 def test_parsers_of_the_program_load_and_predict(tmp_path: Path) -> None:

@@ -178,8 +178,8 @@ def test_searches_begin_with_the_last_maximum_of_a_key(monkeypatch: pytest.Monke
     truth = np.zeros((4, 5), int)
     loss(scores, truth)
     loss(scores, truth, [5, 5, 5, 5], keys=torch.tensor([7, 0, 2, 1]))
-    loss((scores[0][:, :4], scores[1]), truth[:, :4], [3, 4, 2, 4], keys=[9, 8, 3, 4])
-    loss(scores, truth, [5, 4, 5, 2], keys=[0, 8, 6, 3])
+    loss((scores[0][:, :4], scores[1]), truth[:, :4], [3, 4, 2, 4], keys=[9, 10**15, 3, 4])
+    loss(scores, truth, [5, 4, 5, 2], keys=[0, 10**15, -6, 3])
     maxima = structured_loss(tuple(s.numpy() for s in scores), truth, Chain(), "slack").y_star
     assert starts[0] is None
     assert (starts[1] == -1).all()
@@ -221,8 +221,6 @@ def test_wrong_keys_are_errors() -> None:
         loss(scores, truth, keys=[0.5, 1])
     with pytest.raises(ValueError, match=r"keys: shape is \(3,\), but must be \(2,\)"):
         loss(scores, truth, keys=[0, 1, 2])
-    with pytest.raises(ValueError, match="keys: -4 is among them, but must be >= 0"):
-        loss(scores, truth, keys=[0, -4])
 
 
 def test_a_module_is_copied_pickled_and_printed() -> None:
@@ -233,7 +231,7 @@ def test_a_module_is_copied_pickled_and_printed() -> None:
         assert other(scores, truth, lengths) == value
     assert "Chain(outside_tag=1), surrogate='beta:0.5'" in str(loss)
     assert str(LogLikelihoodLoss(Chain())) == "LogLikelihoodLoss(Chain(outside_tag=0))"
-    assert "sigma=0.5, samples=10" in str(PerturbedLoss(Chain(), sigma=0.5))
+    assert "sigma=0.5, samples=10, seed=3" in str(PerturbedLoss(Chain(), sigma=0.5, seed=3))
 
 
 def test_wrong_arguments_are_errors() -> None:

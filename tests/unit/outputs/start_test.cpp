@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "margrove/errors.hpp"
+#include "margrove/path_estimators.hpp"
 #include "model_checks.hpp"
 #include "outputs/chain/chain.hpp"
 #include "structured/train_structured.hpp"
@@ -213,6 +214,15 @@ TEST(LearningRate, of_other_solvers_throws) {
               std::string("option learning_rate is 0.25, but solver is ") +
                   std::string(name_of(solver)) + "; it is for sgd");
   }
+}
+
+TEST(Epochs, of_other_solvers_throw) {
+  const SequenceData data = sequences(10, 7);
+  const ChainModel model(data, Criteria::hamming);
+  EXPECT_EQ(message_of([&] { train(model, {.given_epochs = 7}); }),
+            "option epochs is 7, but solver is bcfw; it is for sgd");
+  EXPECT_EQ(structured_training(HSvmOptions{.epochs = 7}, 1.0).given_epochs, 7);
+  EXPECT_EQ(structured_training(HSvmOptions{}, 1.0).given_epochs, std::nullopt);
 }
 
 TEST(SearchLimits, calls_of_a_search_are_limited) {
