@@ -53,19 +53,17 @@ std::vector<Sentence> predict_sentences(const ModelParts& model,
   return predictor.answers({sentences, "X", 0}, executor, control);
 }
 
-/// The metrics of FilePredictor::evaluate_file(), by name.
-std::map<std::string, double> evaluate_sentences(const ModelParts& model,
-                                                 const std::vector<Sentence>& sentences,
-                                                 int threads) {
+/// ({metric: value}, [warning]) of FilePredictor::evaluate_file().
+std::pair<std::map<std::string, double>, std::vector<std::string>> evaluate_sentences(
+    const ModelParts& model, const std::vector<Sentence>& sentences, int threads) {
   const SentencePredictor& predictor = sentences_of(model);
   const nb::gil_scoped_release released;
   Executor executor(threads);
   RunControl control;
+  FileEvaluation found = predictor.evaluate_file({sentences, "X", 0}, executor, control);
   std::map<std::string, double> values;
-  for (const NamedValue& each : predictor.evaluate_file({sentences, "X", 0}, executor, control)) {
-    values[each.name] = each.value;
-  }
-  return values;
+  for (const NamedValue& each : found.values) values[each.name] = each.value;
+  return {std::move(values), std::move(found.warnings)};
 }
 
 /// Of each word: (word, head, relation, score of the relation or None, whether the arc's score

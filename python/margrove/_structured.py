@@ -1,6 +1,7 @@
 """StructuredSVC on examples that are not rows."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple, TypeVar
 
@@ -166,7 +167,10 @@ class Structured(Classifier):
                 "margrove.metrics has"
             )
         self._require_labels(y)
-        return self.model_.evaluate_sentences(self._sentences(X, y), self.threads)
+        values, messages = self.model_.evaluate_sentences(self._sentences(X, y), self.threads)
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=2)
+        return values
 
     def _explained(
         self, X: Any, label: Any, num_features: int, given: list[str] | None

@@ -187,10 +187,9 @@ std::vector<std::pair<std::string, double>> Model::evaluate_sentences(
     std::span<const Sentence> sentences, Executor& executor, RunControl* control) const {
   RunControl unlimited;
   std::vector<std::pair<std::string, double>> values;
-  for (const NamedValue& each : sentences_of(*parts_).evaluate_file(
-           {sentences, "sentences", 0}, executor, control != nullptr ? *control : unlimited)) {
-    values.emplace_back(each.name, each.value);
-  }
+  const FileEvaluation found = sentences_of(*parts_).evaluate_file(
+      {sentences, "sentences", 0}, executor, control != nullptr ? *control : unlimited);
+  for (const NamedValue& each : found.values) values.emplace_back(each.name, each.value);
   return values;
 }
 

@@ -83,9 +83,10 @@ class Evaluate final : public Command {
     Executor executor(arguments_.model.threads);
     if (const FilePredictor* files = model.predictor->files()) {
       refuse_options_of_rows(of_rows_, model);
-      const auto values =
+      const FileEvaluation found =
           files->evaluate_file(arguments_.model.examples_path(model), executor, control.run());
-      const auto some = chosen(values, options.metrics.names);
+      const auto some = chosen(found.values, options.metrics.names);
+      for (const std::string& message : found.warnings) warn(message);
       control.start_writing();
       print_values(some);
       return kOk;

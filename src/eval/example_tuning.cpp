@@ -72,8 +72,9 @@ TuningResult measure_points(const Method& method, const OptionValues& fixed,
       try {
         const ModelParts model = train_model(method, *run, data, {}, executor, inner);
         if (inner.stop_reason() != Stop::converged) break;
-        point.scores[s] = value_of(
-            model.predictor->files()->evaluate_file(validation.source(), executor, inner), metric);
+        const FilePredictor& predictor = *model.predictor->files();
+        point.scores[s] =
+            value_of(predictor.evaluate_file(validation.source(), executor, inner).values, metric);
       } catch (const OutOfTimeLimit&) {
         break;  // result.stop says it
       }

@@ -145,6 +145,12 @@ LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& execut
                         });
 }
 
+/// What FilePredictor::evaluate_file() finds.
+struct FileEvaluation {
+  std::vector<NamedValue> values;
+  std::vector<std::string> warnings = {};
+};
+
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {
  public:
@@ -153,8 +159,8 @@ class FilePredictor : public Predictor {
   virtual std::string predict_file(const ExampleSource& source, Executor& executor,
                                    RunControl& control) const = 0;
   /// Metrics against the labels of the examples.
-  virtual std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
-                                                RunControl& control) const = 0;
+  virtual FileEvaluation evaluate_file(const ExampleSource& source, Executor& executor,
+                                       RunControl& control) const = 0;
 };
 
 }  // namespace margrove

@@ -1,6 +1,9 @@
 #include "model/sentence_predictor.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "margrove/errors.hpp"
 #include "model/model.hpp"
@@ -48,6 +51,20 @@ std::string explanation_text(std::span<const WordExplanation> sentence) {
         lines);
   }
   return lines;
+}
+
+std::vector<std::string> unknown_answers(std::size_t num_unknown, std::size_t num_words,
+                                         std::string_view answers,
+                                         std::span<const std::string> names,
+                                         std::size_t first_unknown) {
+  if (num_unknown == 0) return {};
+  constexpr std::size_t kMost = 5;  // names worth reading in a message
+  const auto unknown = names.subspan(first_unknown);
+  const auto some = unknown.first(std::min(kMost, unknown.size()));
+  std::string text = concat("'", fmt::format("{}", fmt::join(some, "', '")), "'");
+  if (unknown.size() > kMost) text += concat(" and ", unknown.size() - kMost, " more");
+  return {concat("the model does not know the ", answers, " of ", num_unknown, " of ", num_words,
+                 " words (", text, "); they count as wrong")};
 }
 
 const SentencePredictor& sentences_of(const ModelParts& model) {

@@ -85,6 +85,13 @@ class SentencePredictor : public FilePredictor {
   }
 };
 
+/// The warning of an evaluation of `num_words` words, `num_unknown` of which have answers ("tags")
+/// that the model does not know: those in `names` from `first_unknown` on. None if it knows all.
+std::vector<std::string> unknown_answers(std::size_t num_unknown, std::size_t num_words,
+                                         std::string_view answers,
+                                         std::span<const std::string> names,
+                                         std::size_t first_unknown);
+
 /// The predictor of a model of sentences. Throws InvalidInput for another model.
 const SentencePredictor& sentences_of(const ModelParts& model);
 /// The same where its answers can be explained. Throws InvalidOption for one whose are not.

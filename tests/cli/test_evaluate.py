@@ -275,6 +275,18 @@ class Refusals(EvaluateTest):
             "evaluate", "--metrics", "las", "model", "words",
         )  # fmt: skip
 
+    def test_tags_that_the_model_does_not_know_are_named(self) -> None:
+        self.write("words", "one B-X\ntwo O\n\none B-X\n")
+        self.write("other", "one B-X\n" + "".join(f"two T{k}\n" for k in range(8)))
+        chain = ["train", "--method", "structured", "--model", "chain", "--quiet"]
+        self.run_program(*chain, "words", "model")
+        self.assertEqual(self.run_program("evaluate", "model", "words")[1], "")
+        self.assertIn(
+            "warning: the model does not know the tags of 8 of 9 words ('T0', 'T1', 'T2', 'T3', "
+            "'T4' and 3 more); they count as wrong\n",
+            self.run_program("evaluate", "model", "other")[1],
+        )
+
 
 class CompareWithFlat(EvaluateTest):
     def setUp(self) -> None:

@@ -266,18 +266,21 @@ std::size_t ChainPredictor::bytes_of_sentence(std::size_t num_tokens) const {
          24 * num_tags * contexts;
 }
 
-std::vector<NamedValue> ChainPredictor::evaluate_file(const ExampleSource& source,
-                                                      Executor& executor,
-                                                      RunControl& control) const {
+FileEvaluation ChainPredictor::evaluate_file(const ExampleSource& source, Executor& executor,
+                                             RunControl& control) const {
   const ColumnCorpus corpus = read(source, Tags::read, control);
   const auto predicted = decode(corpus, executor, control);
   SequenceScores scores;
+  std::size_t num_unknown = 0;
   std::vector<std::string_view> truth_names, names;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     if (predicted[i].empty()) continue;  // the run was stopped before this sentence
     truth_names.clear();
     names.clear();
-    for (const LabelId tag : corpus.sentences[i].tags) truth_names.push_back(corpus.tags.name(tag));
+    for (const LabelId tag : corpus.sentences[i].tags) {
+      truth_names.push_back(corpus.tags.name(tag));
+      num_unknown += tag < tags_.size() ? 0 : 1;
+    }
     for (const std::uint32_t tag : predicted[i]) names.push_back(tags_.name(tag));
     scores.add(truth_names, names);
   }
@@ -288,7 +291,9 @@ std::vector<NamedValue> ChainPredictor::evaluate_file(const ExampleSource& sourc
     values.push_back({"span_recall", scores.span_recall()});
     values.push_back({"span_f1", scores.span_f1()});
   }
-  return values;
+  const auto num_words = static_cast<std::size_t>(scores.tokens);
+  return {std::move(values),
+          unknown_answers(num_unknown, num_words, "tags", corpus.tags.names(), tags_.size())};
 }
 
 }  // namespace margrove

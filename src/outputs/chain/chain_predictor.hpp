@@ -42,8 +42,8 @@ class ChainPredictor final : public SentencePredictor {
                            RunControl& control, std::string& lines) const override;
   std::vector<Sentence> answers(const ExampleSource& source, Executor& executor,
                                 RunControl& control) const override;
-  std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
-                                        RunControl& control) const override;
+  FileEvaluation evaluate_file(const ExampleSource& source, Executor& executor,
+                               RunControl& control) const override;
   bool has_token(std::string_view line, bool begins_sentence) const override;
   std::string answered(std::string_view line, std::string_view answer,
                        const std::string& name) const override;

@@ -187,24 +187,27 @@ std::size_t DependencyPredictor::bytes_of_sentence(std::size_t num_tokens) const
   return 96 * n * n + n * (32 * names_.size() + 1000);
 }
 
-std::vector<NamedValue> DependencyPredictor::evaluate_file(const ExampleSource& source,
-                                                           Executor& executor,
-                                                           RunControl& control) const {
+FileEvaluation DependencyPredictor::evaluate_file(const ExampleSource& source, Executor& executor,
+                                                  RunControl& control) const {
   DependencyOptions options;
   options.relations = &names_;
   const DependencyCorpus corpus = read_conllu(source, options, &control);
   const auto trees = decode(corpus, executor, control);
   AttachmentScores scores;
+  std::size_t num_unknown = 0;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     const auto& truth = corpus.sentences[i];
     for (std::size_t k = 0; k < trees[i].heads.size(); ++k) {
       ++scores.words;
+      num_unknown += truth.relations[k] < names_.size() ? 0 : 1;
       if (trees[i].heads[k] != truth.heads[k]) continue;
       ++scores.correct_heads;
       scores.correct_labelled += trees[i].relations[k] == truth.relations[k] ? 1 : 0;
     }
   }
-  return {{"uas", scores.unlabelled()}, {"las", scores.labelled()}};
+  return {{{"uas", scores.unlabelled()}, {"las", scores.labelled()}},
+          unknown_answers(num_unknown, scores.words, "relations", corpus.relations.names(),
+                          names_.size())};
 }
 
 namespace {

@@ -66,9 +66,8 @@ std::string OrdinalPredictor::predict_file(const ExampleSource& source, Executor
   return lines;
 }
 
-std::vector<NamedValue> OrdinalPredictor::evaluate_file(const ExampleSource& source,
-                                                        Executor& executor,
-                                                        RunControl& control) const {
+FileEvaluation OrdinalPredictor::evaluate_file(const ExampleSource& source, Executor& executor,
+                                               RunControl& control) const {
   const GradedRows rows = read(source, true, control);
   const auto predicted = decode(rows, executor, control);
   double error = 0.0, correct = 0.0;
@@ -77,7 +76,7 @@ std::vector<NamedValue> OrdinalPredictor::evaluate_file(const ExampleSource& sou
     correct += predicted[i] == rows.grades[i] ? 1.0 : 0.0;
   }
   const auto n = static_cast<double>(rows.size());
-  return {{"mean_absolute_error", error / n}, {"accuracy", correct / n}};
+  return {{{"mean_absolute_error", error / n}, {"accuracy", correct / n}}};
 }
 
 }  // namespace margrove

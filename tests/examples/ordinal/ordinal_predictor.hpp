@@ -22,8 +22,8 @@ class OrdinalPredictor final : public FilePredictor {
   std::vector<Fact> facts() const override;
   std::string predict_file(const ExampleSource& source, Executor& executor,
                            RunControl& control) const override;
-  std::vector<NamedValue> evaluate_file(const ExampleSource& source, Executor& executor,
-                                        RunControl& control) const override;
+  FileEvaluation evaluate_file(const ExampleSource& source, Executor& executor,
+                               RunControl& control) const override;
 
  private:
   GradedRows read(const ExampleSource& source, bool has_grades, RunControl& control) const;

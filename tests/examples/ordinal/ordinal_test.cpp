@@ -78,7 +78,7 @@ TEST(Ordinal, learns_saves_loads_and_predicts_through_the_registry) {
     result.predictor->save(tensors);
     const auto loaded = types_with_ordinal().back().load(tensors, 4);
     const auto& predictor = dynamic_cast<const FilePredictor&>(*loaded);
-    const auto values = predictor.evaluate_file(folder / "test", executor, control);
+    const auto values = predictor.evaluate_file(folder / "test", executor, control).values;
     EXPECT_EQ(values[0].name, "mean_absolute_error");
     EXPECT_LT(values[0].value, 0.2);
     EXPECT_EQ(values[1].name, "accuracy");

@@ -134,7 +134,7 @@ TEST(OutputRegistry, every_type_of_files_reads_trains_saves_loads_and_predicts) 
         reloaded(*result.predictor, static_cast<std::uint32_t>(examples->codec().size()));
     const auto& predictor = dynamic_cast<const FilePredictor&>(*loaded);
     EXPECT_EQ(predictor.predict_file(path, executor, control), tiny_predictions(type));
-    for (const auto& [name, value] : predictor.evaluate_file(path, executor, control)) {
+    for (const auto& [name, value] : predictor.evaluate_file(path, executor, control).values) {
       EXPECT_EQ(value, 1.0) << name;
     }
   }

@@ -75,7 +75,7 @@ TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive
     const auto& chain = dynamic_cast<const FilePredictor&>(*again);
     Executor executor(2);
     RunControl control;
-    const auto values = chain.evaluate_file(file.path(), executor, control);
+    const auto values = chain.evaluate_file(file.path(), executor, control).values;
     EXPECT_EQ(value_of(values, "token_accuracy"), 1.0) << surrogate;
     EXPECT_EQ(value_of(values, "span_f1"), 1.0) << surrogate;
     EXPECT_EQ(chain.predict_file(file.path(), executor, control),
@@ -98,7 +98,8 @@ TEST(Structured, prob_loss_learns_from_zero_whatever_the_loss_weight) {
     const auto predictor =
         train({{"surrogate", "prob"}, {"C", C}, {"max_passes", "10"}}, file.path(), num_labels);
     const auto values = dynamic_cast<const FilePredictor&>(*predictor)
-                            .evaluate_file(file.path(), executor, control);
+                            .evaluate_file(file.path(), executor, control)
+                            .values;
     EXPECT_EQ(value_of(values, "span_f1"), 1.0) << C;
   }
 }
@@ -247,7 +248,7 @@ TEST(Structured, parsers_find_simple_trees_again) {
     const auto& parser = dynamic_cast<const FilePredictor&>(*again);
     Executor executor(1);
     RunControl control;
-    const auto values = parser.evaluate_file(file.path(), executor, control);
+    const auto values = parser.evaluate_file(file.path(), executor, control).values;
     EXPECT_EQ(value_of(values, "uas"), 1.0);
     EXPECT_EQ(value_of(values, "las"), 1.0);
     EXPECT_EQ(parser.predict_file(file.path(), executor, control),
@@ -280,7 +281,8 @@ TEST(Structured, learned_relations_tell_arcs_of_equal_tags_apart) {
     Executor executor(1);
     RunControl control;
     const auto values = dynamic_cast<const FilePredictor&>(*predictor)
-                            .evaluate_file(file.path(), executor, control);
+                            .evaluate_file(file.path(), executor, control)
+                            .values;
     EXPECT_EQ(value_of(values, "uas"), 1.0);
     EXPECT_DOUBLE_EQ(value_of(values, "las"), las);
   }
