@@ -145,6 +145,9 @@ class TensorMap {
   /// The store of all tensors, for those who keep it and read values after the map is gone; null:
   /// nobody may.
   void share_store(std::shared_ptr<const ByteStore> store) { shared_store_ = std::move(store); }
+  /// Those who keep the store read all of their values once, to check them, before they are used.
+  void check_stored_values() { checks_stored_values_ = true; }
+  bool checks_stored_values() const { return checks_stored_values_; }
   const std::shared_ptr<const ByteStore>& shared_store() const { return shared_store_; }
   /// The tensor's offset in the store. Throws as get().
   template <class T>
@@ -168,6 +171,7 @@ class TensorMap {
   std::map<std::string, std::string, std::less<>> metadata_;
   std::vector<std::shared_ptr<const void>> owners_;
   std::shared_ptr<const ByteStore> shared_store_;
+  bool checks_stored_values_ = false;
 };
 
 }  // namespace margrove

@@ -132,6 +132,12 @@ SparseRow StoredWeights::Pass::row(FeatureId feature) {
   return row;
 }
 
+void StoredWeights::check(std::shared_ptr<const StoredWeights> weights) {
+  const std::uint32_t num_features = weights->num_features();
+  Pass pass(std::move(weights));
+  for (FeatureId feature = 0; feature < num_features; ++feature) pass.row(feature);
+}
+
 void StoredWeights::check_row(FeatureId feature, const SparseRow& row) const {
   const auto require_valid = [&](bool is_valid, std::size_t k, std::string_view what) {
     if (is_valid) return;

@@ -33,6 +33,9 @@ class StoredWeights {
   /// Sparse. The pointers, one more than there are features, are those of check_csr().
   StoredWeights(Place place, std::vector<std::int64_t> row_pointers, std::uint32_t num_nodes);
 
+  /// Reads and checks all rows, and keeps none.
+  static void check(std::shared_ptr<const StoredWeights> weights);
+
   bool is_dense() const { return row_pointers_.empty(); }
   std::uint32_t num_features() const { return num_features_; }
   std::uint32_t num_nodes() const { return num_nodes_; }

@@ -205,7 +205,9 @@ void save_model(const ModelParts& model, const std::string& path) {
   // place of one that can.
   write_safetensors(to_tensors(model), path, [&path](const std::string& written) {
     try {
-      load_model(written, ReadWeights::now);
+      TensorMap tensors = read_safetensors(written);
+      tensors.check_stored_values();  // without a second copy of the weights in memory
+      checked_model(tensors);
     } catch (const ModelFileError& error) {
       throw InvalidInput(concat(path,
                                 ": the trained model cannot be used, and nothing was written: ",

@@ -133,15 +133,6 @@ bool has_long_rows(const CsrView& X, std::span<const double> squared_norms, doub
   return C * sum >= kLong * static_cast<double>(squared_norms.size());
 }
 
-/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
-/// latter may take longer when the columns are few and full, or rows are long.
-bool prefers_newton(const CsrView& X, std::span<const double> squared_norms, PointLossKind loss,
-                    double C) {
-  if (loss == PointLossKind::logistic) return true;
-  return loss == PointLossKind::squared_hinge &&
-         (has_few_full_columns(X) || has_long_rows(X, squared_norms, C));
-}
-
 /// The passes of coordinate descent after which Newton's method continues with squared hinge. By
 /// then they have taken about as long as Newton's method will, so that the total time is at most
 /// twice that of the better method: few passes are enough where a label has few rows with loss.
@@ -456,76 +447,13 @@ class Training {
   std::atomic<std::int64_t> done_ = 0;
 };
 
-std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
-                                      std::uint32_t num_labels, PointLossKind loss, double C,
-                                      bool has_newton) {
-  const auto used = static_cast<double>(num_used_columns(X));
-  if (has_newton) return std::vector<double>(num_labels, used);
-  const bool is_squared = loss == PointLossKind::squared_hinge;
-  const double spread = is_squared ? 2.5 : 4;           // support vectors per row of the label,
-  const double other_supports = is_squared ? 140 : 64;  // and further ones per label
-  // Squared hinge bounds no dual variable: the weaker the losses, the more rows share them.
-  const double growth = is_squared ? std::sqrt(std::max(1.0, 1 / C)) : 1.0;
-  std::vector<double> nonzeros(num_labels, 0.0);
-  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
-    for (const LabelId label : labels[i]) nonzeros[label] += static_cast<double>(X.row(i).size());
-  }
-  const double others = other_supports * static_cast<double>(X.num_nonzeros()) /
-                        std::max(1.0, static_cast<double>(X.num_rows()));
-  for (double& own : nonzeros) {
-    if (own > 0) own = std::min(used, growth * (spread * own + others));
-  }
-  return nonzeros;
-}
-
 }  // namespace
 
-std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
-                                      std::uint32_t num_labels, PointLossKind loss, double C) {
-  const bool has_newton = prefers_newton(X, margrove::squared_norms(X), loss, C);
-  return expected_nonzeros(X, labels, num_labels, loss, C, has_newton);
-}
-
-MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
-                                  std::uint32_t num_labels, const OneVsRestOptions& options,
-                                  int num_threads) {
-  const auto rows = static_cast<double>(X.num_rows());
-  const std::size_t used = num_used_columns(X);
-  const auto columns = static_cast<double>(used);
-  const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
-  const double blocks = std::ceil(num_labels / width);
-  const bool has_newton = prefers_newton(X, margrove::squared_norms(X), options.loss, options.C);
-  const std::vector<double> of_labels =
-      expected_nonzeros(X, labels, num_labels, options.loss, options.C, has_newton);
-  const double nonzeros = std::accumulate(of_labels.begin(), of_labels.end(), 0.0);
-
-  MemoryEstimate memory;
-  memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +
-                                       8.0 * static_cast<double>(X.num_columns()) +
-                                       4.0 * static_cast<double>(labels.num_labels_total()));
-  const bool has_sets = options.loss != PointLossKind::logistic;
-  double row_bytes = has_newton ? 4.0 * sizeof(Lanes) : sizeof(Lanes) + 24.0;
-  if (has_newton && has_sets) {
-    // Descent from Newton's duals begins with all rows that have loss, at most all of them.
-    row_bytes = std::max(row_bytes, sizeof(Lanes) + 24.0 + width * (12.0 + sizeof(DualRow)));
-  }
-  const double column_bytes = has_newton ? 9 * sizeof(Lanes) : sizeof(Lanes);
-  // A label's working set is a few times its own rows.
-  constexpr double kGrowth = 4;
-  const double own = static_cast<double>(labels.num_labels_total()) / std::max(1U, num_labels);
-  const double sets =
-      has_sets ? width * static_cast<double>(sizeof(DualRow)) * std::min(rows, kGrowth * own) : 0.0;
-  memory.add("scratch of the threads",
-             std::min<double>(num_threads, blocks) *
-                 (row_bytes * rows + (column_bytes + 8) * columns + sets));
-  if (passes_before_second_order(X.num_rows(), used, X.num_nonzeros(), options.max_passes) > 0) {
-    memory.add("second-order steps",
-               std::min<double>(num_threads, blocks) * second_order_bytes(X.num_rows(), used));
-  }
-  memory.add("weights of each label", 8 * nonzeros);
-  const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
-  memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));
-  return memory;
+bool detail::prefers_newton(const CsrView& X, std::span<const double> squared_norms,
+                            PointLossKind loss, double C) {
+  if (loss == PointLossKind::logistic) return true;
+  return loss == PointLossKind::squared_hinge &&
+         (has_few_full_columns(X) || has_long_rows(X, squared_norms, C));
 }
 
 std::vector<std::vector<std::uint32_t>> label_blocks(const LabelSets& labels,

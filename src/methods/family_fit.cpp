@@ -160,11 +160,11 @@ MemoryEstimate families_memory(const FamilySolver& solver, const std::vector<Fam
   for (const Family& family : families) {
     const std::uint32_t num_trained = family.num_trained();
     const CsrMatrix rows = narrow(X, family.rows).X;
-    for (const double each :
-         expected_nonzeros(rows, family.sets, num_trained, solver.options.loss, solver.options.C)) {
-      weights += family.is_mirrored ? 2 * each : each;
-    }
-    MemoryEstimate own = one_vs_rest_memory(rows, family.sets, num_trained, solver.options, 1);
+    const std::vector<double> nonzeros =
+        expected_nonzeros(rows, family.sets, num_trained, solver.options.loss, solver.options.C);
+    for (const double each : nonzeros) weights += family.is_mirrored ? 2 * each : each;
+    MemoryEstimate own =
+        one_vs_rest_memory(rows, family.sets, num_trained, solver.options, 1, nonzeros);
     own.add("rows of a family", 8.0 * static_cast<double>(rows.view().num_nonzeros()) +
                                     8.0 * static_cast<double>(X.num_columns()));
     largest = larger_of(std::move(largest), std::move(own));

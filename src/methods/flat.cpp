@@ -387,24 +387,19 @@ void set_partial_rows(const Options& options, TrainingSet data, OneVsRestPlan& p
   plan.rows = planned_rows(data, leaves.kept, plan.run.bias);
 }
 
-/// Sets the names of the labels, and adds the memory that they take.
+/// Sets the names of the labels, and adds the memory that they take where the classifiers have so
+/// many weights.
 template <class Options>
-void add_names(const Options& options, OneVsRestPlan& plan, MemoryEstimate& memory) {
+void add_names(const Options& options, double nonzeros, OneVsRestPlan& plan,
+               MemoryEstimate& memory) {
   require<InvalidOption>(!options.partial_labels,
                          "option match_names is given, but partial_labels is, too");
   plan.named = NamedLabels(plan.data, plan.occurring.labels, options.bias);
-  const CsrView X = plan.rows.X;
-  const LabelSets& sets = plan.occurring.sets;
-  double nonzeros = 0;
-  for (const double count :
-       expected_nonzeros(X, sets, plan.num_labels(), plan.run.solver.loss, plan.run.solver.C)) {
-    nonzeros += count;
-  }
   const double of_names = 8.0 * static_cast<double>(plan.named.names().num_nonzeros());
   memory.add("classifiers of the folds", 8 * nonzeros * plan.run.decision.folds);
   memory.add("names of labels", 2 * of_names);
   memory.add("similarities to names",
-             HeldOutMatches::num_bytes(sets.num_rows(), plan.named.labels().size()));
+             HeldOutMatches::num_bytes(plan.rows.X.num_rows(), plan.named.labels().size()));
 }
 
 /// The state that training starts from, and the one that it leaves: weights and dual variables of
@@ -420,7 +415,7 @@ double state_bytes(const OneVsRestPlan& plan, const MemoryEstimate& training) {
 
 template <class Options>
 Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& data,
-              Executor& executor) {
+              Executor& executor, RunControl& control) {
   const OneVsRestRun run = one_vs_rest_run(options, data.X, loss);
   OneVsRestPlan plan(run, data);
   if (!options.partial_labels) {
@@ -430,8 +425,10 @@ Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& dat
   }
   const CsrView X = plan.rows.X;
   const LabelSets& sets = plan.occurring.sets;
+  const std::vector<double> nonzeros =
+      measured_nonzeros(X, sets, plan.num_labels(), run.solver, control);
   MemoryEstimate training =
-      one_vs_rest_memory(X, sets, plan.num_labels(), run.solver, executor.size());
+      one_vs_rest_memory(X, sets, plan.num_labels(), run.solver, executor.size(), nonzeros);
   if (!plan.groups.empty()) {
     training.add("rows with signs", 8.0 * static_cast<double>(X.num_nonzeros()));
   }
@@ -440,7 +437,7 @@ Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& dat
   memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
   if (of_state > 0) memory.add("states", of_state);
   if (options.match_names) {
-    add_names(options, plan, memory);
+    add_names(options, std::accumulate(nonzeros.begin(), nonzeros.end(), 0.0), plan, memory);
     return planned(std::move(memory), std::move(plan), train_named);
   }
   return planned(std::move(memory), std::move(plan), train_ovr, problems_of);
@@ -524,7 +521,8 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
 Method flat_svm() {
   Method method = make_method<FlatSvmOptions>(
       "linear support vector machines without the hierarchy",
-      [](const FlatSvmOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
+      [](const FlatSvmOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
         if (options.multiclass == MulticlassKind::crammer_singer) {
           return plan_crammer_singer(options, data, executor);
         }
@@ -532,7 +530,7 @@ Method flat_svm() {
         const PointLossKind loss = options.loss == FlatSvmLoss::hinge
                                        ? PointLossKind::hinge
                                        : PointLossKind::squared_hinge;
-        return plan_ovr(options, loss, data, executor);
+        return plan_ovr(options, loss, data, executor, control);
       },
       [](const FlatSvmOptions& options) {
         if (options.multiclass == MulticlassKind::crammer_singer) return kPathHingeWeight;
@@ -555,7 +553,7 @@ Method flat_lr() {
         if (options.multiclass == MulticlassKind::softmax) {
           return plan_softmax(options, data, executor, control);
         }
-        return plan_ovr(options, PointLossKind::logistic, data, executor);
+        return plan_ovr(options, PointLossKind::logistic, data, executor, control);
       },
       [](const FlatLrOptions& options) {
         return options.multiclass == MulticlassKind::softmax ? kSoftmaxWeight : kLogisticWeight;

@@ -144,9 +144,10 @@ StackedMethod stacked_flat_lr(const LevelSvmOptions& options, double C, const Le
                                          solver, executor, share, extras));
   };
   method.memory = [solver](const LeafSets& of_plan, const CsrView& rows, int num_threads) {
-    return one_vs_rest_memory(rows, among_candidates(of_plan, of_plan.sets),
-                              static_cast<std::uint32_t>(of_plan.candidates.size()), solver,
-                              num_threads);
+    const LabelSets sets = among_candidates(of_plan, of_plan.sets);
+    const auto num_labels = static_cast<std::uint32_t>(of_plan.candidates.size());
+    return one_vs_rest_memory(rows, sets, num_labels, solver, num_threads,
+                              expected_nonzeros(rows, sets, num_labels, solver.loss, solver.C));
   };
   return method;
 }

@@ -334,7 +334,7 @@ TrainResult train_level_svm(const LevelPlan& plan, const LabelFitSource& source,
   return result;
 }
 
-MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
+MemoryEstimate memory_of(const LevelPlan& plan, int num_threads, RunControl& control) {
   const CsrView X = plan.rows.X;
   const auto rows = static_cast<double>(X.num_rows());
   const LabelSets& at_nodes = plan.at_nodes.sets;
@@ -342,18 +342,17 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads) {
   double nonzeros = 0;  // of the groups that are trained
   for (const NodeGroup& group : plan.groups) {
     const auto num_nodes = static_cast<std::uint32_t>(group.places.size());
-    MemoryEstimate own =
-        group.joint ? group.joint->memory(X, {}, num_threads)
-                    : one_vs_rest_memory(X, group.sets, num_nodes, plan.solver, num_threads);
-    largest = larger_of(std::move(largest), std::move(own));
     if (group.joint) {
+      largest = larger_of(std::move(largest), group.joint->memory(X, {}, num_threads));
       nonzeros += group.joint->weight_bytes(X) / 8;
       continue;
     }
-    for (const double count :
-         expected_nonzeros(X, group.sets, num_nodes, plan.solver.loss, plan.solver.C)) {
-      nonzeros += count;
-    }
+    const std::vector<double> counts =
+        measured_nonzeros(X, group.sets, num_nodes, plan.solver, control);
+    largest = larger_of(
+        std::move(largest),
+        one_vs_rest_memory(X, group.sets, num_nodes, plan.solver, num_threads, counts));
+    nonzeros += std::accumulate(counts.begin(), counts.end(), 0.0);
   }
   for (const StackedMethod& method : plan.stacked) {
     largest = larger_of(std::move(largest), method.memory(plan.leaves, X, num_threads));
@@ -470,7 +469,7 @@ Plan plan_level_svm(const LevelSvmOptions& options, const TrainingSet& data, Exe
   detail::Stack stack;
   stack.methods = stacked_names(options, has_names, plan.leaves, plan.rows.X, control);
   set_stack(*stack.methods, options, data, control, plan);
-  MemoryEstimate memory = memory_of(plan, executor.size());
+  MemoryEstimate memory = memory_of(plan, executor.size(), control);
   Plan made;
   if (plan.is_one_vs_rest()) {
     made = planned(std::move(memory), std::move(plan), train_level_svm, level_problems_of);

@@ -74,15 +74,15 @@ void check_row_pointers(const TensorMap& tensors, const std::string& name,
                 " ends with ", pointers.back(), ", but there are ", num_values, " weights");
 }
 
-WeightMatrix stored_weights(const TensorMap& tensors, const std::string& name,
-                            std::uint32_t num_nodes) {
+std::shared_ptr<const StoredWeights> stored_weights(const TensorMap& tensors,
+                                                    const std::string& name,
+                                                    std::uint32_t num_nodes) {
   StoredWeights::Place place{.store = tensors.shared_store(),
                              .tensor = concat(tensors.source(), ": tensor ", name)};
   if (const std::string dense = name + ".dense"; tensors.has(dense)) {
     place.values = tensors.stored_offset<float>(dense, {TensorMap::kAnySize, num_nodes});
     const auto features = checked_extent(tensors, dense, tensors.shape(dense).front());
-    return WeightMatrix::stored(
-        std::make_shared<StoredWeights>(std::move(place), features, num_nodes));
+    return std::make_shared<StoredWeights>(std::move(place), features, num_nodes);
   }
   const std::string pointers = name + ".row_pointers", columns = name + ".columns";
   auto row_pointers = tensors.get<std::int64_t>(pointers);
@@ -91,8 +91,7 @@ WeightMatrix stored_weights(const TensorMap& tensors, const std::string& name,
   place.values = tensors.stored_offset<float>(name + ".values", {num_values});
   check_row_pointers(tensors, pointers, row_pointers, num_values);
   checked_extent(tensors, name, row_pointers.size() - 1);
-  return WeightMatrix::stored(
-      std::make_shared<StoredWeights>(std::move(place), std::move(row_pointers), num_nodes));
+  return std::make_shared<StoredWeights>(std::move(place), std::move(row_pointers), num_nodes);
 }
 
 }  // namespace
@@ -100,7 +99,11 @@ WeightMatrix stored_weights(const TensorMap& tensors, const std::string& name,
 WeightMatrix load_weights(const TensorMap& tensors, const std::string& name,
                           std::uint64_t num_nodes) {
   const std::uint32_t nodes = checked_extent(tensors, name, num_nodes);
-  if (tensors.shared_store() != nullptr) return stored_weights(tensors, name, nodes);
+  if (tensors.shared_store() != nullptr) {
+    auto stored = stored_weights(tensors, name, nodes);
+    if (tensors.checks_stored_values()) StoredWeights::check(stored);
+    return WeightMatrix::stored(std::move(stored));
+  }
   if (const std::string dense = name + ".dense"; tensors.has(dense)) {
     auto values = tensors.get_matrix<float>(dense, TensorMap::kAnySize, num_nodes);
     check_finite(tensors, dense, values);

@@ -43,6 +43,7 @@ class Memory final : public ByteStore {
 
 struct Stored {
   std::shared_ptr<Memory> memory = std::make_shared<Memory>();
+  std::shared_ptr<const StoredWeights> stored;
   WeightMatrix weights;
 };
 
@@ -52,8 +53,8 @@ Stored dense(std::uint32_t num_features, std::uint32_t num_nodes,
   stored.memory->append(std::vector<float>(3));  // something before
   StoredWeights::Place place{.store = stored.memory, .tensor = "m: tensor w"};
   place.values = stored.memory->append(values);
-  stored.weights = WeightMatrix::stored(
-      std::make_shared<StoredWeights>(std::move(place), num_features, num_nodes));
+  stored.stored = std::make_shared<StoredWeights>(std::move(place), num_features, num_nodes);
+  stored.weights = WeightMatrix::stored(stored.stored);
   return stored;
 }
 
@@ -63,8 +64,8 @@ Stored sparse(std::uint32_t num_nodes, const std::vector<std::int64_t>& pointers
   StoredWeights::Place place{.store = stored.memory, .tensor = "m: tensor w"};
   place.nodes = stored.memory->append(nodes);
   place.values = stored.memory->append(values);
-  stored.weights =
-      WeightMatrix::stored(std::make_shared<StoredWeights>(std::move(place), pointers, num_nodes));
+  stored.stored = std::make_shared<StoredWeights>(std::move(place), pointers, num_nodes);
+  stored.weights = WeightMatrix::stored(stored.stored);
   return stored;
 }
 
@@ -218,6 +219,18 @@ TEST(StoredWeights, are_all_read_in_blocks_around_those_in_memory) {
   }
 }
 
+TEST(StoredWeights, that_are_checked_are_not_kept) {
+  for (const bool is_dense : {false, true}) {
+    const Stored stored = like(random_weights(is_dense));
+    StoredWeights::check(stored.stored);
+    const std::size_t all = stored.memory->num_read();
+    EXPECT_EQ(all, (is_dense ? 4 : 8) * stored.stored->num_values());
+    EXPECT_EQ(stored.memory->num_calls(), is_dense ? 1U : 2U);
+    stored.weights.at(0, 0);
+    EXPECT_GT(stored.memory->num_read(), all);
+  }
+}
+
 TEST(StoredWeights, that_are_wrong_throw_at_the_feature_that_has_them) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const auto message = [](const Stored& stored) {
@@ -229,6 +242,7 @@ TEST(StoredWeights, that_are_wrong_throw_at_the_feature_that_has_them) {
     EXPECT_EQ(message_of<ModelFileError>(
                   [&] { W.is_dense() ? (void)W.dense_values() : (void)W.sparse_values(); }),
               first);
+    EXPECT_EQ(message_of<ModelFileError>([&] { StoredWeights::check(stored.stored); }), first);
     WeightPass pass(W);
     EXPECT_NO_THROW(row_of(pass, 0));
     EXPECT_EQ(message_of<ModelFileError>([&] { row_of(pass, 1); }), first);

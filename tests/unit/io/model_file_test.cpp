@@ -161,6 +161,20 @@ TEST(ModelFile, weights_that_are_wrong_throw_when_they_are_read) {
               HasSubstr("tensor linear.weights.dense: value 3 must be a finite number"));
 }
 
+TEST(ModelFile, that_could_not_be_used_takes_the_place_of_none) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "model";
+  save_model(small_model(), path);
+  const std::string before = read_bytes(path);
+  auto parts = testing::small_tree_parts();
+  parts.weights.dense_values()[7] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(message_of([&] { save_model(small_model(std::move(parts)), path); }),
+            path +
+                ": the trained model cannot be used, and nothing was written: tensor "
+                "linear.weights: weight 3 of feature 1 must be a finite number");
+  EXPECT_EQ(read_bytes(path), before);
+}
+
 /// The small model with the weights of two features, sparse, after `change` of its tensors.
 template <class Change>
 void write_sparse_model(const std::string& path, Change change) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "base/random.hpp"
 #include "counted_seconds.hpp"
 #include "data/csr_operations.hpp"
+#include "data/zipf_text.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -531,6 +533,73 @@ TEST(OneVsRestBlocks, labels_have_the_same_bits_whatever_other_blocks_are_traine
       }
     }
   }
+}
+
+/// Short texts of many labels, each of which has rows.
+Problem many_labels(double word_exponent) {
+  const ZipfTextOptions options{.num_rows = 3000,
+                                .num_features = 6000,
+                                .num_labels = 1700,
+                                .mean_nonzeros = 12,
+                                .label_exponent = 0.5,
+                                .word_exponent = word_exponent};
+  ZipfText text(options);
+  Problem problem;
+  problem.num_labels = 1700;
+  problem.X.set_num_columns(6001);
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const auto row = text.row(i);
+    std::vector<FeatureId> columns(row.features.columns.begin(), row.features.columns.end());
+    std::vector<float> values(columns.size(), 1 / std::sqrt(static_cast<float>(columns.size())));
+    columns.push_back(6000);
+    values.push_back(1);
+    problem.X.append_row(columns, values);
+    std::vector<LabelId> own(row.labels.begin(), row.labels.end());
+    if (i < 1700) own = {static_cast<LabelId>(i)};
+    problem.labels.append(own);
+  }
+  return problem;
+}
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+TEST(OneVsRestNonzeros, of_many_labels_are_measured) {
+  for (const double word_exponent : {0.5, 1.2}) {
+    const Problem p = many_labels(word_exponent);
+    const OneVsRestOptions options{.loss = PointLossKind::squared_hinge};
+    RunControl control;
+    const std::vector<double> found =
+        measured_nonzeros(p.X, p.labels, p.num_labels, options, control);
+    const OneVsRestFit fit =
+        train_one_vs_rest(p.X, p.labels, p.num_labels, options, Executor::serial(), control);
+    const auto nonzeros = static_cast<double>(fit.weights.num_nonzeros());
+    EXPECT_NEAR(sum(found) / nonzeros, 1, 0.2);
+    for (const double count : found) {
+      EXPECT_GE(count, 0);
+      EXPECT_LE(count, 6001);
+    }
+  }
+}
+
+TEST(OneVsRestNonzeros, are_those_expected_of_few_labels_and_where_training_must_end) {
+  Problem p = many_labels(1);
+  const OneVsRestOptions options{.loss = PointLossKind::squared_hinge};
+  const auto expected = [&] {
+    return expected_nonzeros(p.X, p.labels, p.num_labels, options.loss, options.C);
+  };
+  RunControl interrupted, control;
+  interrupted.interrupt();
+  EXPECT_EQ(measured_nonzeros(p.X, p.labels, p.num_labels, options, interrupted), expected());
+  EXPECT_NE(measured_nonzeros(p.X, p.labels, p.num_labels, options, control), expected());
+  p.labels = LabelSets();
+  for (std::size_t i = 0; i < p.X.num_rows(); ++i) {
+    p.labels.append(std::vector<LabelId>{static_cast<LabelId>(i % 10)});
+  }
+  EXPECT_EQ(measured_nonzeros(p.X, p.labels, p.num_labels, options, control), expected());
+  p.num_labels = 10;
+  EXPECT_EQ(measured_nonzeros(p.X, p.labels, p.num_labels, options, control), expected());
 }
 
 TEST(OneVsRestInput, options_out_of_range_throw) {
