@@ -30,6 +30,8 @@ struct BlockProblem {
   /// The value of the last column, the same in all rows, if its weights are not regularised;
   /// otherwise 0.
   double free_intercept = 0;
+  /// Logistic loss: small weights for which the tolerance leaves room are zero.
+  bool drops_small_weights = false;
 };
 
 /// One label of a block.

@@ -217,6 +217,8 @@ class Training {
                 .tolerance = options.tolerance,
                 .max_passes = options.max_passes,
                 .seed = options.seed};
+    problem_.drops_small_weights = drops_small_weights(
+        options.loss, used_.original().size(), std::max(num_labels, extras.num_labels_of_all));
     if (!start_weights_) problem_.constant_column = constant_column(problem_.X);
     if (extras.free_intercept) {
       problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
@@ -454,6 +456,13 @@ bool detail::prefers_newton(const CsrView& X, std::span<const double> squared_no
   if (loss == PointLossKind::logistic) return true;
   return loss == PointLossKind::squared_hinge &&
          (has_few_full_columns(X) || has_long_rows(X, squared_norms, C));
+}
+
+bool detail::drops_small_weights(PointLossKind loss, std::size_t num_used_columns,
+                                 std::uint32_t num_labels) {
+  constexpr double kMostBytes = 1e9;
+  return loss == PointLossKind::logistic &&
+         double{sizeof(float)} * static_cast<double>(num_used_columns) * num_labels > kMostBytes;
 }
 
 std::vector<std::vector<std::uint32_t>> label_blocks(const LabelSets& labels,

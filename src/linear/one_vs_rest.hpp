@@ -68,6 +68,8 @@ struct OneVsRestExtras {
   bool free_intercept = false;
   /// Return the dual variables where the dual is solved.
   bool keep_duals = false;
+  /// Of the training of which this is a part, if it is one: drops_small_weights() depends on it.
+  std::uint32_t num_labels_of_all = 0;
 };
 
 struct OneVsRestFit {
@@ -125,7 +127,7 @@ OneVsRestFit joined(std::uint32_t num_columns, std::vector<LabelFit> labels, Exe
 
 /// About how many weights of each label will not be zero. With hinge and squared hinge, the support
 /// vectors have few features beyond those of the label's own rows, more with a smaller C; with
-/// logistic loss, all features that occur count.
+/// logistic loss, all features that occur count, also where small weights will be dropped.
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss, double C);
 /// The same, but where there are many labels and their weights are sparse, sixteen labels from the
@@ -149,6 +151,11 @@ namespace detail {
 /// full, or rows are long.
 bool prefers_newton(const CsrView& X, std::span<const double> squared_norms, PointLossKind loss,
                     double C);
+
+/// Whether small weights are zero where the gap stays within the tolerance: with logistic loss,
+/// which has no other zeros, where the weights of all labels would take more than a gigabyte.
+bool drops_small_weights(PointLossKind loss, std::size_t num_used_columns,
+                         std::uint32_t num_labels);
 
 }  // namespace detail
 

@@ -43,8 +43,10 @@ std::vector<std::uint32_t> sample_of(const std::vector<double>& values, std::siz
   return sample;
 }
 
-/// The number of weights of each label in the sample; none where `control` ends the training.
+/// The number of weights of each label in a sample of the labels; none where `control` ends the
+/// training.
 std::vector<double> trained_nonzeros(const CsrView& X, const LabelSets& labels,
+                                     std::uint32_t num_labels,
                                      const std::vector<std::uint32_t>& sample,
                                      const OneVsRestOptions& options, RunControl& control) {
   constexpr std::uint32_t kWhole = 8 * kLanes;  // labels of which the first block is full
@@ -59,8 +61,10 @@ std::vector<double> trained_nonzeros(const CsrView& X, const LabelSets& labels,
     of_sample.append(own);
   }
   RunControl quiet(control, nullptr);
+  OneVsRestExtras extras;
+  extras.num_labels_of_all = num_labels;
   const std::vector<LabelFit> fits =
-      train_label_blocks(X, of_sample, kWhole, options, {0, 1}, Executor::serial(), quiet);
+      train_label_blocks(X, of_sample, kWhole, options, {0, 1}, Executor::serial(), quiet, extras);
   std::vector<double> nonzeros;
   for (std::size_t k = 0; k < sample.size() && quiet.proceed(); ++k) {
     nonzeros.push_back(static_cast<double>(fits[k].weights.features.size()));
@@ -94,19 +98,19 @@ std::vector<double> measured_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, const OneVsRestOptions& options,
                                       RunControl& control) {
   constexpr std::uint32_t kManyLabels = 100 * kLanes;
+  const std::size_t used = num_used_columns(X);
   const std::vector<double> expected =
       expected_nonzeros(X, labels, num_labels, options.loss, options.C);
-  if (num_labels < kManyLabels ||
-      prefers_newton(X, margrove::squared_norms(X), options.loss, options.C)) {
-    return expected;
-  }
+  const bool is_dense = prefers_newton(X, margrove::squared_norms(X), options.loss, options.C) &&
+                        !drops_small_weights(options.loss, used, num_labels);
+  if (num_labels < kManyLabels || is_dense) return expected;
   const std::vector<double> values = values_of_labels(X, labels, num_labels);
   const std::vector<std::uint32_t> sample = sample_of(values, kLanes);
   if (sample.empty()) return expected;
-  const std::vector<double> found = trained_nonzeros(X, labels, sample, options, control);
+  const std::vector<double> found =
+      trained_nonzeros(X, labels, num_labels, sample, options, control);
   if (found.size() < sample.size()) return expected;
   // Between two labels of the sample on the line through them, and beyond the last as expected.
-  const auto used = static_cast<double>(num_used_columns(X));
   std::vector<double> nonzeros(num_labels, 0.0);
   for (std::uint32_t l = 0; l < num_labels; ++l) {
     if (values[l] == 0) continue;
@@ -120,7 +124,8 @@ std::vector<double> measured_nonzeros(const CsrView& X, const LabelSets& labels,
       const double low = values[sample[k - 1]], high = values[sample[k]];
       nonzeros[l] = found[k - 1] + (found[k] - found[k - 1]) * (values[l] - low) / (high - low);
     } else {
-      nonzeros[l] = std::min(used, found[k - 1] * expected[l] / expected[sample[k - 1]]);
+      nonzeros[l] =
+          std::min(static_cast<double>(used), found[k - 1] * expected[l] / expected[sample[k - 1]]);
     }
   }
   return nonzeros;

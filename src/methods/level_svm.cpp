@@ -349,9 +349,8 @@ MemoryEstimate memory_of(const LevelPlan& plan, int num_threads, RunControl& con
     }
     const std::vector<double> counts =
         measured_nonzeros(X, group.sets, num_nodes, plan.solver, control);
-    largest = larger_of(
-        std::move(largest),
-        one_vs_rest_memory(X, group.sets, num_nodes, plan.solver, num_threads, counts));
+    largest = larger_of(std::move(largest), one_vs_rest_memory(X, group.sets, num_nodes,
+                                                               plan.solver, num_threads, counts));
     nonzeros += std::accumulate(counts.begin(), counts.end(), 0.0);
   }
   for (const StackedMethod& method : plan.stacked) {

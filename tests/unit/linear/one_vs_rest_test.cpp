@@ -602,6 +602,65 @@ TEST(OneVsRestNonzeros, are_those_expected_of_few_labels_and_where_training_must
   EXPECT_EQ(measured_nonzeros(p.X, p.labels, p.num_labels, options, control), expected());
 }
 
+/// A few labels of a training whose weights without zeros would not fit into memory.
+OneVsRestExtras of_very_many_labels() {
+  OneVsRestExtras extras;
+  extras.num_labels_of_all = 1'000'000'000;
+  return extras;
+}
+
+std::int64_t num_nonzeros(const OneVsRestFit& fit, std::uint32_t num_labels) {
+  std::int64_t count = 0;
+  for (std::uint32_t l = 0; l < num_labels; ++l) {
+    const Eigen::VectorXd w = column(fit.weights, l);
+    count += std::count_if(w.begin(), w.end(), [](double value) { return value != 0; });
+  }
+  return count;
+}
+
+TEST(OneVsRestNonzeros, small_weights_are_dropped_within_the_tolerance) {
+  Problem p = many_labels(1);
+  Problem few;
+  few.X = p.X;
+  few.num_labels = 20;
+  for (std::size_t i = 0; i < p.X.num_rows(); ++i) {
+    few.labels.append(std::vector<LabelId>{static_cast<LabelId>(p.labels[i][0] % 20)});
+  }
+  for (const bool is_free : {false, true}) {
+    const OneVsRestOptions options{.loss = PointLossKind::logistic, .C = 10, .tolerance = 1e-2};
+    OneVsRestExtras all, some = of_very_many_labels();
+    all.free_intercept = some.free_intercept = is_free;
+    const OneVsRestFit full = train(few, options, all), dropped = train(few, options, some);
+    EXPECT_LT(10 * num_nonzeros(dropped, 20), 6 * num_nonzeros(full, 20));
+    for (std::uint32_t l = 0; l < 20; ++l) {
+      EXPECT_EQ(dropped.labels[l].stop, Stop::converged);
+      EXPECT_LE(dropped.labels[l].relative_gap(), options.tolerance);
+      EXPECT_EQ(dropped.labels[l].dual, full.labels[l].dual);
+      if (is_free) continue;
+      const double expected =
+          objective(few, l, column(dropped.weights, l), options.loss, options.C);
+      EXPECT_NEAR(dropped.labels[l].primal, expected, 2e-6 * expected);
+    }
+    EXPECT_TRUE(same_bits(dropped, train(few, options, some, 5)));
+  }
+}
+
+TEST(OneVsRestNonzeros, no_weight_is_dropped_where_training_ended_early) {
+  const Problem p = random_problem(2, {120, 300, 7, 0.05});
+  const OneVsRestOptions options{.loss = PointLossKind::logistic, .C = 10, .max_passes = 3};
+  const OneVsRestFit full = train(p, options);
+  EXPECT_EQ(full.stop, Stop::pass_limit);
+  EXPECT_TRUE(same_bits(full, train(p, options, of_very_many_labels())));
+}
+
+TEST(OneVsRestNonzeros, only_logistic_loss_and_large_weights_drop_any) {
+  using detail::drops_small_weights;
+  EXPECT_TRUE(drops_small_weights(PointLossKind::logistic, 100'000, 2'501));
+  EXPECT_FALSE(drops_small_weights(PointLossKind::logistic, 100'000, 2'499));
+  EXPECT_FALSE(drops_small_weights(PointLossKind::hinge, 100'000, 100'000));
+  EXPECT_FALSE(drops_small_weights(PointLossKind::squared_hinge, 100'000, 100'000));
+}
+
 TEST(OneVsRestInput, options_out_of_range_throw) {
   const Problem p = random_problem(1, {20, 3, 2});
   EXPECT_THROW(train(p, {.C = 0}), InvalidOption);
