@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/free_memory.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
@@ -79,9 +80,23 @@ void for_features(const std::vector<SparseWeights>& columns, std::size_t begin, 
   }
 }
 
+/// Gives the memory of the weights of features below `end` back.
+void drop_features_below(std::size_t end, std::vector<SparseWeights>& columns, Executor& executor) {
+  executor.for_ranges(columns.size(), 64, [&](std::size_t first, std::size_t last, int) {
+    for (std::size_t l = first; l < last; ++l) {
+      auto& [features, values] = columns[l];
+      const auto kept = std::lower_bound(features.begin(), features.end(), end) - features.begin();
+      values = std::vector<float>(values.begin() + kept, values.end());
+      features = std::vector<FeatureId>(features.begin() + kept, features.end());
+    }
+  });
+  return_free_memory();
+}
+
 /// Makes one row per feature from one column per label, a few features at a time, whose part of the
-/// result stays in cache while all labels write to it.
-WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeights>& columns,
+/// result stays in cache while all labels write to it. Of large weights, only a part is in memory
+/// twice.
+WeightMatrix assemble(std::uint32_t num_features, std::vector<SparseWeights> columns,
                       Executor& executor) {
   constexpr std::size_t kFeatures = 64;
   const auto num_labels = static_cast<std::uint32_t>(columns.size());
@@ -103,16 +118,28 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
     });
     return W;
   }
-  std::vector<FeatureId> nodes(size);
-  std::vector<float> values(size);
-  executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
-    std::vector<std::int64_t> next(pointers.data() + begin, pointers.data() + end);
-    for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
-      const auto slot = static_cast<std::size_t>(next[j - begin]++);
-      nodes[slot] = l;
-      values[slot] = value;
+  std::vector<FeatureId> nodes;
+  std::vector<float> values;
+  nodes.reserve(size);
+  values.reserve(size);
+  const std::size_t num_parts = parts_of_weights(static_cast<double>(size));
+  for (std::size_t part = 1, start = 0, stop = 0; part <= num_parts; ++part, start = stop) {
+    const auto most = static_cast<std::int64_t>(size * part / num_parts);
+    stop =
+        static_cast<std::size_t>(std::ranges::upper_bound(pointers, most) - pointers.begin()) - 1;
+    nodes.resize(static_cast<std::size_t>(pointers[stop]));
+    values.resize(nodes.size());
+    executor.for_ranges(stop - start, kFeatures, [&](std::size_t first, std::size_t last, int) {
+      const std::size_t begin = start + first, end = start + last;
+      std::vector<std::int64_t> next(pointers.data() + begin, pointers.data() + end);
+      for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
+        const auto slot = static_cast<std::size_t>(next[j - begin]++);
+        nodes[slot] = l;
+        values[slot] = value;
+      });
     });
-  });
+    if (part < num_parts) drop_features_below(stop, columns, executor);
+  }
   return WeightMatrix::sparse(
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
@@ -458,6 +485,11 @@ bool detail::prefers_newton(const CsrView& X, std::span<const double> squared_no
          (has_few_full_columns(X) || has_long_rows(X, squared_norms, C));
 }
 
+std::size_t detail::parts_of_weights(double nonzeros) {
+  constexpr double kLarge = 8e6;
+  return nonzeros > kLarge ? 8 : 1;
+}
+
 bool detail::drops_small_weights(PointLossKind loss, std::size_t num_used_columns,
                                  std::uint32_t num_labels) {
   constexpr double kMostBytes = 1e9;
@@ -492,7 +524,8 @@ OneVsRestFit joined(std::uint32_t num_columns, std::vector<LabelFit> labels, Exe
     weights.push_back(std::move(label.weights));
     if (keep_duals) fit.duals.push_back(std::move(label.duals));
   }
-  fit.weights = assemble(num_columns, weights, executor);
+  labels = {};
+  fit.weights = assemble(num_columns, std::move(weights), executor);
   return fit;
 }
 

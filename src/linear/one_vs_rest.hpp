@@ -152,6 +152,9 @@ namespace detail {
 bool prefers_newton(const CsrView& X, std::span<const double> squared_norms, PointLossKind loss,
                     double C);
 
+/// The number of parts in which joined() makes so many weights, of which one is in memory twice.
+std::size_t parts_of_weights(double nonzeros);
+
 /// Whether small weights are zero where the gap stays within the tolerance: with logistic loss,
 /// which has no other zeros, where the weights of all labels would take more than a gigabyte.
 bool drops_small_weights(PointLossKind loss, std::size_t num_used_columns,

@@ -166,8 +166,10 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
     memory.add("second-order steps",
                std::min<double>(num_threads, blocks) * second_order_bytes(X.num_rows(), used));
   }
-  memory.add("weights of each label", 8 * nonzeros);
   const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
+  const bool is_dense = dense <= 8 * nonzeros;
+  const auto parts = is_dense ? 1 : static_cast<double>(parts_of_weights(nonzeros));
+  memory.add("weights of each label", 8 * nonzeros / parts);
   memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));
   return memory;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "outputs/leaf_sets.hpp"
@@ -44,14 +45,15 @@ NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
   NarrowRows narrow;
   narrow.columns = used_columns(X, rows);
   narrow.X = CsrMatrix(static_cast<std::uint32_t>(narrow.columns.size()));
+  // Uninitialised: a small family must not touch an entry for each column of X.
+  const auto places = std::make_unique_for_overwrite<FeatureId[]>(X.num_columns());
+  for (std::size_t k = 0; k < narrow.columns.size(); ++k) {
+    places[narrow.columns[k]] = static_cast<FeatureId>(k);
+  }
   std::vector<FeatureId> columns;
   for (const std::uint32_t i : rows) {
     columns.clear();
-    auto next = narrow.columns.begin();
-    for (const FeatureId j : X.row(i).columns) {
-      next = std::lower_bound(next, narrow.columns.end(), j);
-      columns.push_back(static_cast<FeatureId>(next - narrow.columns.begin()));
-    }
+    for (const FeatureId j : X.row(i).columns) columns.push_back(places[j]);
     narrow.X.append_row(columns, X.row(i).values);
   }
   return narrow;
@@ -175,7 +177,9 @@ MemoryEstimate families_memory(const FamilySolver& solver, const std::vector<Fam
   model.add("model", std::min(8 * weights, dense) + 8.0 * static_cast<double>(X.num_columns()));
   training = larger_of(std::move(training), std::move(model));
   training.add("families", 12 * members);
-  training.add("weights of the nodes", 8 * weights);
+  const auto parts =
+      8 * weights < dense ? static_cast<double>(detail::parts_of_weights(weights)) : 1;
+  training.add("weights of the nodes", 8 * weights / parts);
   return training;
 }
 
