@@ -99,8 +99,7 @@ std::vector<double> measured_nonzeros(const CsrView& X, const LabelSets& labels,
                                       RunControl& control) {
   constexpr std::uint32_t kManyLabels = 100 * kLanes;
   const std::size_t used = num_used_columns(X);
-  const std::vector<double> expected =
-      expected_nonzeros(X, labels, num_labels, options.loss, options.C);
+  std::vector<double> expected = expected_nonzeros(X, labels, num_labels, options.loss, options.C);
   const bool is_dense = prefers_newton(X, margrove::squared_norms(X), options.loss, options.C) &&
                         !drops_small_weights(options.loss, used, num_labels);
   if (num_labels < kManyLabels || is_dense) return expected;
